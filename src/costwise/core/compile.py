@@ -1,0 +1,47 @@
+"""The one way to compile a kernel.
+
+Policy, in one place: no GIL (our thread pool runs kernels side by side), cached on disk, fastmath
+off (it may assume that there are no NaNs, and reordered sums would break batch == session), never
+``parallel=True`` (its default threading layer aborts when two threads call at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+KERNELS: list[Any] = []
+"""Every compiled function that was declared with explicit signatures, for :func:`warm_up`."""
+
+
+def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a compiled function.
+
+    Parameters
+    ----------
+    *signatures : str
+        Fixed signatures (an int where a float was compiled would compile everything again). Left
+        out only for small helpers that other kernels call.
+    inline : bool
+        Inline at every call site; for helpers of a few lines.
+    """
+
+    def declare(function: Callable[..., Any]) -> Any:
+        # Signatures are compiled on first call, not on import: importing must stay cheap.
+        compiled = numba.njit(nogil=True, cache=True, fastmath=False, inline="always" if inline else "never")(function)
+        if signatures:
+            compiled.costwise_signatures = signatures
+            KERNELS.append(compiled)
+        return compiled
+
+    return declare
+
+
+def warm_up() -> int:
+    """Compile every registered kernel for its fixed signatures; return how many there are."""
+    for compiled in KERNELS:
+        for signature in compiled.costwise_signatures:
+            compiled.compile(signature)
+    return len(KERNELS)
