@@ -15,7 +15,14 @@ price of 'age' is -1: a price is a number >= 0. Use 0 for a free feature.
 
 from __future__ import annotations
 
-__all__ = ["BadModelFile", "BudgetExceeded", "CostsError", "CostwiseWarning", "ExtractionFailed", "SessionError"]
+__all__ = [
+    "BadModelFile",
+    "BudgetExceeded",
+    "CostsError",
+    "CostwiseWarning",
+    "ExtractionFailed",
+    "SessionError",
+]
 
 
 class CostsError(ValueError):

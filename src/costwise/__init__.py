@@ -1,0 +1,41 @@
+"""Prediction when features cost money or time.
+
+Everything public is importable from here; nothing is imported before it is used, so that
+``import costwise`` stays cheap and using a stored model needs no compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Costs": "costwise.costs",
+    "Extractors": "costwise.runtime",
+    "Ledger": "costwise.runtime",
+    "PricedModel": "costwise.estimators.priced_model",
+    "Session": "costwise.runtime",
+    "load": "costwise.persist",
+    "load_policy": "costwise.persist",
+    "save": "costwise.persist",
+    "warm_up": "costwise.core.compile",
+}
+"""Where each public name lives."""
+
+_MODULES = ("datasets", "exceptions", "testing")
+
+__all__ = ["__version__", *_HOME, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"costwise.{name}")
+    raise AttributeError(f"module 'costwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,149 @@
+"""Prices in a YAML file, with errors that say the line."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from costwise.exceptions import CostsError
+
+if TYPE_CHECKING:
+    from costwise.costs._costs import Costs
+
+FIELDS = ("features", "groups", "evaluation", "unit")
+
+
+def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the arguments of :class:`~costwise.Costs` from a file."""
+    try:
+        root = yaml.compose(Path(path).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark is not None else ""
+        raise CostsError(
+            f"{path}{where}: not valid YAML ({getattr(error, 'problem', error)})."
+        ) from None
+    reader = _Reader(path)
+    if root is None:
+        raise CostsError(
+            f"{path}: the file is empty. It needs 'features:' with a price for each feature."
+        )
+    fields = reader.mapping(root, "the file")
+    for name, node in fields.items():
+        if name not in FIELDS:
+            raise reader.error(node, f"unknown field {name!r}; the fields are {', '.join(FIELDS)}")
+    if "features" not in fields:
+        raise reader.error(root, "no 'features:'; list each feature with its price")
+    prices = {
+        name: reader.number(node, f"price of {name!r}")
+        for name, node in reader.mapping(fields["features"], "features").items()
+    }
+    if not prices:
+        raise reader.error(
+            fields["features"], "'features:' is empty; list each feature with its price"
+        )
+    result: dict[str, Any] = {"prices": prices}
+    if "groups" in fields:
+        result["groups"] = {
+            name: reader.group(node, name, prices)
+            for name, node in reader.mapping(fields["groups"], "groups").items()
+        }
+    if "evaluation" in fields:
+        result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
+    if "unit" in fields:
+        result["unit"] = reader.text(fields["unit"], "unit")
+    return result
+
+
+class _Reader:
+    """Turns YAML nodes into values and remembers where they stood."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.grouped: dict[str, str] = {}
+
+    def error(self, node: yaml.Node, message: str) -> CostsError:
+        return CostsError(f"{self.path} line {node.start_mark.line + 1}: {message}.")
+
+    def mapping(self, node: yaml.Node, what: str) -> dict[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(node, f"{what} must be 'name: value' lines")
+        result: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            name = self.text(key, f"a name in {what}")
+            if name in result:
+                raise self.error(key, f"{name!r} is given twice in {what}; keep one")
+            result[name] = value
+        return result
+
+    def text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self.error(node, f"{what} must be text")
+        return str(node.value)
+
+    def number(self, node: yaml.Node, what: str) -> Decimal:
+        # Read the digits as written, not through a float: 0.1 is a tenth.
+        try:
+            value = Decimal(self.text(node, what).replace("_", ""))
+        except InvalidOperation:
+            raise self.error(
+                node, f"{what} is {self.text(node, what)!r}; a price is a number >= 0"
+            ) from None
+        if not value.is_finite() or value < 0:
+            raise self.error(node, f"{what} is {value}; a price is a number >= 0, 0 if it is free")
+        return value
+
+    def group(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> dict[str, Any]:
+        fields = self.mapping(node, f"group {name!r}")
+        if set(fields) != {"fee", "features"}:
+            raise self.error(
+                node, f"group {name!r} must have 'fee' and 'features' and nothing else"
+            )
+        members = fields["features"]
+        if not isinstance(members, yaml.SequenceNode):
+            raise self.error(members, f"features of group {name!r} must be a list, [a, b]")
+        names = []
+        for item in members.value:
+            feature = self.text(item, f"a feature of group {name!r}")
+            if feature not in prices:
+                raise self.error(
+                    item, f"group {name!r} names {feature!r}, which has no price under 'features:'"
+                )
+            if feature in self.grouped:
+                raise self.error(item, f"{feature!r} is in group {self.grouped[feature]!r} already")
+            self.grouped[feature] = name
+            names.append(feature)
+        return {"fee": self.number(fields["fee"], f"fee of group {name!r}"), "features": names}
+
+
+def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
+    """Write the schema that :func:`read_yaml` reads."""
+    if costs.feature_names is None:
+        raise CostsError(
+            "these costs have no feature names: give them names before writing a file."
+        )
+    quote = yaml.safe_dump  # quotes names that YAML would read as something else
+    lines = []
+    if costs.unit:
+        lines.append(f"unit: {_scalar(quote, costs.unit)}")
+    if costs.evaluation:
+        lines.append(f"evaluation: {costs.evaluation}")
+    lines.append("features:")
+    lines += [f"  {_scalar(quote, str(name))}: {price}" for name, price in costs.prices.items()]
+    if costs.groups:
+        lines.append("groups:")
+    for name, group in costs.groups.items():
+        members = ", ".join(_scalar(quote, str(f)) for f in group.features)
+        lines.append(f"  {_scalar(quote, name)}: {{fee: {group.fee}, features: [{members}]}}")
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _scalar(dump: Any, text: str) -> str:
+    # Flow style also quotes what would end an item of a list, such as a comma.
+    return str(
+        dump([text], default_flow_style=True, width=float("inf"), allow_unicode=True)
+    ).strip()[1:-1]
