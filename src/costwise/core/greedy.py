@@ -1,0 +1,404 @@
+"""Greedy selection of features by fit gained per price, on two engines that choose alike.
+
+The search (:func:`select`) knows prices, fees and the budget; an engine knows only the fit. An
+engine keeps, for every feature, ``square`` (its squared length after what was taken is projected
+out) and ``cross`` (its product with the targets after the same projection), so that taking feature
+a would raise the explained sum of squares by ``|cross[a]|**2 / square[a]``: eq. 11 of the ASTC
+paper, summed over the targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+COLLINEAR = 1e-9
+"""What is left of a feature below this share of its square counts as nothing."""
+
+NO_PROGRESS = 1e-12
+"""A gain in weighted R^2 that is not worth a purchase."""
+
+SAME = 1e-10
+"""Ratios closer than this are ties: then the lower price, then the lower index wins."""
+
+REFRESH = 32
+"""Steps after which the running subtractions are replaced by one fresh sum."""
+
+UNLIMITED = np.iinfo(np.int64).max
+
+BATCH = 16
+"""Columns of the Gram computed together when they are computed on demand."""
+
+
+class MomentsEngine:
+    """Pivoted Cholesky of the centred Gram; never touches the rows.
+
+    Parameters
+    ----------
+    gram : ndarray (d, d), or a callable that returns the rows of the Gram (k, d) for k features
+    square, cross, y_square : as in :class:`costwise.core.moments.Centred`
+    scale : ndarray (d,), the size that rounding errors of ``square`` are relative to
+    """
+
+    def __init__(self, gram: np.ndarray | Callable, square, cross, y_square, scale):
+        self._gram = gram
+        self._start_square, self._start_cross = square, cross
+        self.square, self.cross = square.copy(), cross.copy()
+        self.total = float(np.add.reduce(y_square))
+        self.floor = COLLINEAR * np.maximum(scale, square)
+        self.taken: list[int] = []
+        self._factor = np.zeros((8, square.shape[0]))
+        self._projected = np.zeros((8, cross.shape[1]))
+        self._known: dict[int, np.ndarray] = {}
+
+    def _row(self, a, likely):
+        if isinstance(self._gram, np.ndarray):
+            return self._gram[a]
+        if a not in self._known:
+            batch = [a] + [int(b) for b in likely if b != a and int(b) not in self._known]
+            for b, row in zip(batch, self._gram(np.array(batch)), strict=True):
+                self._known[b] = row
+        return self._known[a]
+
+    def prepare(self, features):
+        """Fetch the rows of several features at once, where rows are computed on demand."""
+        missing = [int(b) for b in features if int(b) not in self._known]
+        if missing and not isinstance(self._gram, np.ndarray):
+            for b, row in zip(missing, self._gram(np.array(missing)), strict=True):
+                self._known[b] = row
+
+    def take(self, a, likely=()):
+        """Project feature ``a`` out of every other; ``likely`` are the next best candidates."""
+        j = len(self.taken)
+        if j == self._factor.shape[0]:
+            self._factor = np.vstack([self._factor, np.zeros_like(self._factor)])
+            self._projected = np.vstack([self._projected, np.zeros_like(self._projected)])
+        row, V = self._row(a, likely), self._factor[:j]
+        root = np.sqrt(self.square[a])
+        v = (row - V.T @ V[:, a]) / root
+        # What is already taken is orthogonal by construction; rounding must not say otherwise.
+        v[self.taken] = 0.0
+        v[a] = root
+        u = self.cross[a] / root
+        self._factor[j], self._projected[j] = v, u
+        self.taken.append(a)
+        if (j + 1) % REFRESH:
+            self.square -= v * v
+            self.cross -= np.outer(v, u)
+        else:
+            V, U = self._factor[: j + 1], self._projected[: j + 1]
+            self.square = self._start_square - np.add.reduce(V * V, axis=0)
+            self.cross = self._start_cross - V.T @ U
+        self.square[a] = 0.0
+
+    def block(self, members):
+        """Residual Gram and cross products of a few features."""
+        V = self._factor[: len(self.taken)][:, members]
+        return self._gram[np.ix_(members, members)] - V.T @ V, self.cross[members]
+
+    def solve(self):
+        """Least-squares coefficients of what was taken: ndarray (j, m)."""
+        j = len(self.taken)
+        if not j:
+            return np.zeros((0, self.cross.shape[1]))
+        return np.linalg.solve(self._factor[:j][:, self.taken], self._projected[:j])
+
+
+class QREngine:
+    """Modified Gram-Schmidt on the rows themselves, as in the paper.
+
+    Parameters
+    ----------
+    columns : ndarray (n, d) float64, centred and times the root of the weights; overwritten
+    targets : ndarray (n, m) float64, likewise; not changed
+    scale : ndarray (d,), as in :class:`MomentsEngine`
+    """
+
+    def __init__(self, columns, targets, scale):
+        self._columns, self._targets = columns, targets
+        self._basis = np.zeros((columns.shape[0], 8))
+        self._upper = np.zeros((8, columns.shape[1]))
+        self.taken: list[int] = []
+        self.total = float(np.add.reduce(targets * targets, axis=None))
+        self._measure()
+        self.floor = COLLINEAR * np.maximum(scale, self.square)
+
+    def _measure(self):
+        self.square = np.einsum("ij,ij->j", self._columns, self._columns)
+        self.cross = self._columns.T @ self._targets
+        self.square[self.taken] = 0.0
+
+    def prepare(self, features):
+        """Nothing to fetch: the rows are here."""
+
+    def take(self, a, likely=()):
+        """Project feature ``a`` out of every other."""
+        j = len(self.taken)
+        if j == self._basis.shape[1]:
+            self._basis = np.hstack([self._basis, np.zeros_like(self._basis)])
+            self._upper = np.vstack([self._upper, np.zeros_like(self._upper)])
+        q, Q = self._columns[:, a].copy(), self._basis[:, :j]
+        length = np.sqrt(q @ q)
+        for _ in range(2):
+            # Twice is enough: the winner must be orthogonal to the basis to full precision.
+            correction = Q.T @ q
+            q -= Q @ correction
+            self._upper[:j, a] += correction
+        q /= np.sqrt(q @ q)
+        self._basis[:, j] = q
+        along = q @ self._columns
+        self._columns -= np.outer(q, along)
+        along[self.taken] = 0.0
+        along[a] = length
+        self._upper[j] = along
+        self.taken.append(a)
+        self._measure()
+
+    def block(self, members):
+        """Residual Gram and cross products of a few features."""
+        part = self._columns[:, members]
+        return part.T @ part, self.cross[members]
+
+    def solve(self):
+        """Least-squares coefficients of what was taken: ndarray (j, m)."""
+        j = len(self.taken)
+        if not j:
+            return np.zeros((0, self._targets.shape[1]))
+        return np.linalg.solve(self._upper[:j][:, self.taken], self._basis[:, :j].T @ self._targets)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What each feature would cost this node: whole quanta.
+
+    Attributes
+    ----------
+    price : ndarray (d,) int64, 0 where the feature is already paid for
+    group : ndarray (d,) int32, -1 = none
+    fee : ndarray (G,) int64, 0 where the group is already open
+    """
+
+    price: np.ndarray
+    group: np.ndarray
+    fee: np.ndarray
+
+    def after(self, features):
+        """The prices once ``features`` are bought."""
+        price, fee = self.price.copy(), self.fee.copy()
+        price[features] = 0
+        opened = self.group[features]
+        fee[opened[opened >= 0]] = 0
+        return Prices(price, self.group, fee)
+
+    def marginal(self):
+        """Price plus unopened fee of every feature: ndarray (d,) int64."""
+        if not self.fee.size:
+            return self.price
+        return self.price + np.where(self.group >= 0, self.fee[self.group], 0)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What greedy selection took, in order.
+
+    Attributes
+    ----------
+    features : ndarray (j,) int64
+    fit : ndarray (j,) float64, weighted R^2 after each feature
+    spent : int, quanta
+    prefix : int, how many were taken before the first best choice that did not fit the budget
+    prefix_spent : int, quanta spent by then: the T of Theorem 2.2
+    pivot : float, the smallest remaining share of a taken feature's square; small is ill-conditioned
+    """
+
+    features: np.ndarray
+    fit: np.ndarray
+    spent: int
+    prefix: int
+    prefix_spent: int
+    pivot: float
+
+
+def _best(ratio, price):
+    """Index of the best ratio; ties by lower price, then lower index; -1 if none is positive."""
+    top = ratio.max(initial=0.0)
+    if top <= 0.0:
+        return -1
+    tied = np.flatnonzero(ratio >= top * (1.0 - SAME))
+    return int(tied[np.argmin(price[tied])])
+
+
+def gains(engine):
+    """Explained sum of squares each feature would add; 0 for taken, constant and collinear ones."""
+    usable = engine.square > engine.floor
+    numerator = np.add.reduce(engine.cross * engine.cross, axis=1)
+    return np.divide(numerator, engine.square, out=np.zeros_like(numerator), where=usable)
+
+
+def group_block(S, r, price, fee, limit):
+    """Best first purchase inside an unopened group: greedy on its residual Gram.
+
+    Parameters
+    ----------
+    S, r : residual Gram (g, g) and cross products (g, m) of the usable members
+    price : ndarray (g,) int64
+    fee, limit : int, quanta
+
+    Returns
+    -------
+    gain : float, explained sum of squares
+    cost : int, fee and prices
+    members : list of int, positions in the order of taking; empty if nothing fits
+    """
+    S, r, order = S.copy(), r.copy(), []
+    scale = np.diagonal(S).copy()
+    gain, cost, best = 0.0, fee, (0.0, 0, [])
+    for _ in range(len(price)):
+        square = np.diagonal(S)
+        usable = (square > COLLINEAR * scale) & (price <= limit - cost)
+        usable[order] = False
+        if not usable.any():
+            break
+        add = np.where(usable, np.add.reduce(r * r, axis=1) / np.where(usable, square, 1.0), 0.0)
+        # The member that makes the ratio of the whole block best, fee included.
+        ratio = np.divide(gain + add, cost + price, out=np.zeros(len(price)), where=usable)
+        a = _best(ratio, price)
+        if a < 0:
+            break
+        gain, cost = gain + float(add[a]), cost + int(price[a])
+        order.append(a)
+        if gain > best[0] * cost / best[1] * (1 + SAME) if best[2] else gain > 0:
+            best = (gain, cost, order.copy())
+        v = S[a] / np.sqrt(S[a, a])
+        u = r[a] / np.sqrt(S[a, a])
+        S -= np.outer(v, v)
+        r -= np.outer(v, u)
+    return best
+
+
+class _Search:
+    """The state of one :func:`select`."""
+
+    def __init__(self, engine, prices: Prices, budget):
+        self.engine, self.budget = engine, budget
+        self.price, self.group, self.fee = prices.price, prices.group, prices.fee.copy()
+        self.features: list[int] = []
+        self.fit: list[float] = []
+        self.spent, self.explained, self.pivot = 0, 0.0, 1.0
+
+    def take(self, a, likely=()):
+        """Buy one feature, and open its group."""
+        cost, g = int(self.price[a]), int(self.group[a])
+        if g >= 0:
+            cost += int(self.fee[g])
+            self.fee[g] = 0
+        self.spent += cost
+        self.explained += float(gains(self.engine)[a])
+        self.pivot = min(
+            self.pivot, float(self.engine.square[a] * COLLINEAR / self.engine.floor[a])
+        )
+        self.engine.take(a, likely)
+        self.features.append(a)
+        self.fit.append(self.explained / self.engine.total if self.engine.total > 0 else 0.0)
+
+    def behind_fee(self):
+        """Which features still need a fee to be paid."""
+        if not self.fee.size:
+            return np.zeros(self.price.shape, dtype=bool)
+        return (self.group >= 0) & (self.fee[self.group] > 0)
+
+    def take_free(self):
+        """Everything that costs nothing, largest gain first, whether or not it gains."""
+        free = (self.price == 0) & ~self.behind_fee()
+        self.engine.prepare(np.flatnonzero(free & (self.engine.square > self.engine.floor)))
+        while True:
+            left = free & (self.engine.square > self.engine.floor)
+            if not left.any():
+                return
+            self.take(int(np.argmax(np.where(left, gains(self.engine), -1.0))))
+
+    def best_single(self, limit):
+        """Best single feature of the open ones: (ratio, [feature], cost, next best)."""
+        gain = gains(self.engine)
+        worth = (gain > NO_PROGRESS * self.engine.total) & (self.price > 0) & (self.price <= limit)
+        worth &= ~self.behind_fee()
+        ratio = np.divide(gain, self.price, out=np.zeros_like(gain), where=worth)
+        a = _best(ratio, self.price)
+        if a < 0:
+            return 0.0, [], 0, ()
+        likely = np.argsort(-ratio, kind="stable")[:BATCH]
+        return float(ratio[a]), [a], int(self.price[a]), likely[ratio[likely] > 0]
+
+    def best_block(self, limit):
+        """Best purchase that opens a group, in the form of :meth:`best_single`."""
+        best = (0.0, [], 0, ())
+        for g in np.flatnonzero(self.fee > 0):
+            members = np.flatnonzero((self.group == g) & (self.engine.square > self.engine.floor))
+            if not members.size:
+                continue
+            S, r = self.engine.block(members)
+            gain, cost, order = group_block(S, r, self.price[members], int(self.fee[g]), limit)
+            if (
+                order
+                and gain > NO_PROGRESS * self.engine.total
+                and gain / cost > best[0] * (1 + SAME)
+            ):
+                best = (gain / cost, [int(members[i]) for i in order], cost, ())
+        return best
+
+    def best(self, limit):
+        """Best purchase of cost at most ``limit``: (features, cost, next best)."""
+        single = self.best_single(limit)
+        block = self.best_block(limit)
+        return (block if block[0] > single[0] else single)[1:]
+
+
+def select(engine, prices: Prices, budget: int, on_overflow: str = "skip") -> Selection:
+    """Take free features, then the best gain per price while the budget lasts.
+
+    A group whose fee is not yet paid competes as a block: the features inside it whose joint gain
+    per joint price, fee included, is best.
+
+    Parameters
+    ----------
+    engine : MomentsEngine or QREngine
+    prices : Prices
+    budget : int, quanta; never exceeded
+    on_overflow : {"skip", "stop"}
+        What to do when the best choice does not fit: go on with the best that fits, or end. What
+        "stop" takes is a prefix of what "skip" takes.
+    """
+    search = _Search(engine, prices, budget)
+    search.take_free()
+    prefix = None
+    while True:
+        members, cost, likely = search.best(UNLIMITED if prefix is None else budget - search.spent)
+        if members and search.spent + cost > budget:
+            prefix = (len(search.features), search.spent)
+            if on_overflow == "stop":
+                break
+            continue
+        if not members:
+            break
+        for member in members:
+            search.take(member, likely)
+        search.take_free()
+    prefix = prefix or (len(search.features), search.spent)
+    features = np.array(search.features, dtype=np.int64)
+    return Selection(features, np.array(search.fit), search.spent, *prefix, search.pivot)
+
+
+def smallest_eigenvalue(gram, square, floor, features):
+    """Smallest eigenvalue of the correlation matrix of ``features``, clipped at 0.
+
+    It bounds the submodularity ratio from below (Das and Kempe, Lemma 2.4, as used in the paper).
+    Constant features do not count; an empty set has 1.
+    """
+    features = features[square[features] > floor[features]]
+    if not features.size:
+        return 1.0
+    root = np.sqrt(square[features])
+    correlation = gram[np.ix_(features, features)] / np.outer(root, root)
+    return max(float(np.linalg.eigvalsh(correlation)[0]), 0.0)
