@@ -1,0 +1,173 @@
+"""Batch walks through tree ensembles: values and purchases in one pass over the trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.threads import Threads, count_threads
+
+# What is known about a feature of the row in hand.
+UNKNOWN, WAITED, BOUGHT, REFUSED = 0, 1, 2, 3
+
+BLOCK = 8192
+ABREAST = 8
+
+
+@kernel()
+def _next_node(node, x):
+    """Child that a row with value ``x`` goes to."""
+    left, right = node.left, node.right  # loaded before the test: a select, not a jump
+    if x != x:
+        return left if node.missing_left else right
+    return left if x <= node.threshold else right
+
+
+@kernel()
+def _add(raw, row, value, at, output):
+    """Add what a node says to the raw output."""
+    if value.shape[1] == 1:
+        raw[row, output] += value[at, 0]
+    else:
+        for k in range(value.shape[1]):
+            raw[row, k] += value[at, k]
+
+
+@kernel()
+def _finish(raw, row, base, average, n_trees):
+    """Turn the sum over trees into the raw output."""
+    for k in range(raw.shape[1]):
+        if not average:
+            raw[row, k] = base[k] + raw[row, k]
+        elif n_trees > 0:
+            raw[row, k] = raw[row, k] / n_trees
+        else:
+            raw[row, k] = base[k]
+
+
+@kernel()
+def walk(X, nodes, value, root, output, base, average, raw, acquired, start, stop):
+    """Walk rows ``start..stop`` through all trees.
+
+    ``raw`` (n, outputs) must come in as zeros. ``acquired`` (n, d) is filled where it has rows;
+    pass shape (0, 0) when no bill is wanted. Small helpers are left to the compiler to inline:
+    numba's own inlining made this loop twice as slow.
+    """
+    billed = acquired.shape[0] > 0
+    at = np.empty(ABREAST, np.uint64)  # unsigned: no test for a negative index
+    # Blocks of rows stay in cache while one tree after the other passes over them; within a block
+    # several rows walk abreast, so that one row's memory access hides behind another's.
+    for low in range(start, stop, BLOCK):
+        high = min(low + BLOCK, stop)
+        for tree in range(root.shape[0]):
+            for row in range(low, high, ABREAST):
+                abreast = min(ABREAST, high - row)
+                for j in range(abreast):
+                    at[j] = root[tree]
+                walking = True
+                while walking:
+                    walking = False
+                    for j in range(abreast):
+                        node = nodes[at[j]]
+                        if node.feature >= 0:
+                            feature = np.uint64(node.feature)
+                            if billed:
+                                acquired[row + j, feature] = True
+                            at[j] = _next_node(node, X[row + j, feature])
+                            walking = True
+                for j in range(abreast):
+                    _add(raw, row + j, value, at[j], output[tree])
+        for row in range(low, high):
+            _finish(raw, row, base, average, root.shape[0])
+
+
+@kernel()
+def _fits(feature, price, group, opened, fee, left):
+    """What a feature would cost now, or -1 if that is more than what is left."""
+    amount = price[feature]
+    if group[feature] >= 0 and not opened[group[feature]]:
+        amount += fee[group[feature]]
+    return amount if amount <= left else -1
+
+
+@kernel()
+def walk_limited(
+    X, nodes, value, root, output, base, average, price, group, fee, evaluation, limit, raw, acquired,
+    evaluated, start, stop,
+):  # fmt: skip
+    """The same under a budget per row: features are bought first come, first served.
+
+    Trees queue up for the features they need next; a feature is bought when it reaches the head of
+    the queue and fits into what is left, otherwise every tree that needs it stops where it stands.
+    This is the order in which a session asks (see ``policy.tree.TreeCase``).
+    """
+    n_features, n_trees = X.shape[1], root.shape[0]
+    at = np.empty(n_trees, np.int32)
+    following = np.empty(n_trees, np.int32)  # next tree in the line for the same feature
+    first = np.empty(n_features, np.int32)
+    last = np.empty(n_features, np.int32)
+    queue = np.empty(n_features, np.int32)
+    state = np.empty(n_features, np.int8)
+    opened = np.empty(fee.shape[0], np.bool_)
+    for row in range(start, stop):
+        state[:] = UNKNOWN
+        opened[:] = False
+        money = limit
+        used = n_trees if evaluation == 0 else min(n_trees, money // evaluation)
+        money -= used * evaluation
+        evaluated[row] = used
+        head = tail = 0
+        pending = -1  # trees whose current feature has just become known
+        step = 0
+        while True:
+            if step < used:  # the start: every tree lines up once, in order
+                tree = step
+                at[tree] = root[tree]
+                step += 1
+            elif pending >= 0:
+                tree = pending
+                pending = following[tree]
+            elif head < tail:
+                feature = queue[head]
+                head += 1
+                amount = _fits(feature, price, group, opened, fee, money)
+                if amount < 0:
+                    state[feature] = REFUSED
+                else:
+                    money -= amount
+                    if group[feature] >= 0:
+                        opened[group[feature]] = True
+                    state[feature] = BOUGHT
+                    acquired[row, feature] = True
+                    pending = first[feature]
+                continue
+            else:
+                break
+            while nodes[at[tree]].feature >= 0 and state[nodes[at[tree]].feature] == BOUGHT:
+                feature = nodes[at[tree]].feature
+                at[tree] = _next_node(nodes[at[tree]], X[row, feature])
+            feature = nodes[at[tree]].feature
+            if feature >= 0 and state[feature] != REFUSED:
+                following[tree] = -1
+                if state[feature] == UNKNOWN:
+                    state[feature] = WAITED
+                    first[feature] = tree
+                    queue[tail] = feature
+                    tail += 1
+                else:
+                    following[last[feature]] = tree
+                last[feature] = tree
+        for tree in range(used):
+            _add(raw, row, value, at[tree], output[tree])
+        _finish(raw, row, base, average, used)
+
+
+def in_threads(walker, n_rows, *arguments, n_jobs=None):
+    """Run a walk over all rows, a share of them per thread; rows do not depend on each other."""
+    n_threads = 1 if n_rows < 512 else count_threads(n_jobs)
+    step = -(-n_rows // n_threads)
+    if n_threads == 1:
+        walker(*arguments, 0, n_rows)
+        return
+    with Threads(n_threads) as threads:
+        threads.run(n_threads, lambda i: walker(*arguments, i * step, min((i + 1) * step, n_rows)))

@@ -1,0 +1,215 @@
+"""Tree ensembles as buyers: every walk waits for the feature it needs next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core.trees import Trees
+from costwise.costs import Costs
+from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from costwise.policy.output import Output
+
+
+class TreePolicy(Policy):
+    """Walks through trees, buying what the nodes on the way test.
+
+    Parameters
+    ----------
+    costs : Costs
+        Prices in column order.
+    output : Output
+        How raw outputs become predictions.
+    trees : Trees
+        The ensemble.
+    """
+
+    kind = "trees"
+
+    def __init__(self, costs: Costs, output: Output, trees: Trees) -> None:
+        super().__init__(costs, output)
+        self.trees = trees
+        self._lists: _Lists | None = None
+        self._packed: Any = None
+
+    @property
+    def reads(self) -> npt.NDArray[np.intp]:
+        """Columns that some node tests."""
+        columns: npt.NDArray[np.intp] = self.trees.features.astype(np.intp)
+        return columns
+
+    def begin(self) -> TreeCase:
+        """Start a row at the roots."""
+        if self._lists is None:
+            self._lists = _Lists(self.trees)
+        return TreeCase(self._lists, self.costs.flat.evaluation)
+
+    def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
+        """All rows by compiled walks, on all cores."""
+        from costwise.core import walk
+
+        if self._packed is None:
+            self._packed = self.trees.packed()
+        trees, flat = self.trees, self.costs.flat
+        single = trees.single or X.dtype == np.float32
+        X = np.ascontiguousarray(X, dtype=np.float32 if single else np.float64)
+        raw = np.zeros((len(X), trees.n_outputs))
+        model = (X, self._packed, trees.value, trees.root, trees.output, trees.base)
+        if limit is None:
+            acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
+            evaluated = np.full(len(X), trees.n_trees, dtype=np.int64)
+            walk.in_threads(walk.walk, len(X), *model, trees.average, raw, acquired)
+        else:
+            acquired = np.zeros(X.shape, dtype=bool)
+            evaluated = np.zeros(len(X), dtype=np.int64)
+            walk.in_threads(
+                walk.walk_limited, len(X), *model, trees.average, flat.price, flat.group, flat.fee,
+                np.int64(flat.evaluation), np.int64(limit), raw, acquired, evaluated,
+            )  # fmt: skip
+        return Outcome(raw, acquired, evaluated)
+
+    def state(self) -> State:
+        """The arrays of the trees."""
+        return {"average": self.trees.average, "single": self.trees.single}, self.trees.arrays()
+
+    @classmethod
+    def from_state(cls, costs: Costs, output: Output, state: State) -> TreePolicy:
+        """Read and check the arrays of the trees."""
+        settings, arrays = state
+        expected = {
+            "feature": "i4", "threshold": "f8", "left": "i4", "right": "i4", "missing_left": "b1",
+            "value": "f8", "root": "i4", "output": "i4", "base": "f8",
+        }  # fmt: skip
+        check_arrays(arrays, expected, {"value": 2})
+        for name in ("average", "single"):
+            if not isinstance(settings.get(name), bool):
+                raise ValueError(f"{name} is {settings.get(name)!r}, not true or false")
+        trees = Trees(**arrays, average=settings["average"], single=settings["single"])
+        if problem := trees.problem(costs.n_features):
+            raise ValueError(problem)
+        if output.n_raw is not None and output.n_raw != trees.n_outputs:
+            raise ValueError(f"{trees.n_outputs} raw outputs for {output.n_raw}")
+        return cls(costs, output, trees)
+
+
+class _Lists:
+    """The nodes as Python lists: for single rows they are several times faster than arrays."""
+
+    def __init__(self, trees: Trees) -> None:
+        self.feature: list[int] = trees.feature.tolist()
+        self.threshold: list[float] = trees.threshold.tolist()
+        self.left: list[int] = trees.left.tolist()
+        self.right: list[int] = trees.right.tolist()
+        self.missing: list[int] = np.where(trees.missing_left, trees.left, trees.right).tolist()
+        self.root: list[int] = trees.root.tolist()
+        self.output: list[int] = trees.output.tolist()
+        self.base: list[float] = trees.base.tolist()
+        self.value, self.width = trees.value, trees.width
+        self.first_value: list[float] = trees.value[:, 0].tolist() if trees.width == 1 else []
+        self.average, self.single = trees.average, trees.single
+
+
+class TreeCase(Case):
+    """One row: each tree stands at a node, and the trees that wait for a feature stand in its line.
+
+    Lines are served in the order in which they formed, so buying one feature at a time or all that
+    are wanted at once comes to the same purchases.
+    """
+
+    def __init__(self, lists: _Lists, evaluation: int) -> None:
+        self._lists = lists
+        self._evaluation = evaluation
+        self._at: list[int] = []
+        self._known: dict[int, float] = {}
+        self._refused: set[int] = set()
+        self._line: dict[int, list[int]] = {}
+        self._started = False
+
+    def wants(self, left: int | None) -> list[Bundle]:
+        """The features at which lines stand; the first call sets the trees going."""
+        if not self._started:
+            self._started = True
+            n_trees = len(self._lists.root)
+            if self._evaluation and left is not None:
+                n_trees = min(n_trees, left // self._evaluation)
+            self.evaluated = n_trees
+            self._at = self._lists.root[:n_trees]
+            self._walk(range(n_trees))
+        return [(feature,) for feature in self._line]
+
+    def learn(self, feature: int, value: float) -> None:
+        """Walk on every tree that stood in line for the feature."""
+        self._known[feature] = float(np.float32(value)) if self._lists.single else value
+        self._refused.discard(feature)
+        if self._started:
+            self._walk(self._line.pop(feature, ()))
+
+    def refuse(self, bundle: Bundle) -> None:
+        """Leave the trees that stand in line for it where they are."""
+        for feature in bundle:
+            self._refused.add(feature)
+            self._line.pop(feature, None)
+
+    def _walk(self, trees: Any) -> None:
+        lists, known, line, at = self._lists, self._known, self._line, self._at
+        features, thresholds, lefts, rights = (
+            lists.feature,
+            lists.threshold,
+            lists.left,
+            lists.right,
+        )
+        for tree in trees:
+            node = at[tree]
+            while (feature := features[node]) >= 0:
+                value = known.get(feature)
+                if value is None:
+                    if feature not in self._refused:
+                        line.setdefault(feature, []).append(tree)
+                    break
+                if value <= thresholds[node]:
+                    node = lefts[node]
+                elif value == value:
+                    node = rights[node]
+                else:
+                    node = lists.missing[node]
+            at[tree] = node
+
+    def answer(self) -> Floats:
+        """Add up the nodes reached, in the order of the trees."""
+        lists = self._lists
+        total = [0.0] * len(lists.base)
+        if lists.width == 1:
+            for output, node in zip(lists.output, self._at, strict=False):
+                total[output] += lists.first_value[node]
+        else:
+            total = _row_by_row_sum(lists.value[self._at]) if self._at else total
+        if not lists.average:
+            return np.array([b + t for b, t in zip(lists.base, total, strict=True)])
+        if self.evaluated == 0:
+            return np.array(lists.base)
+        return np.array([t / self.evaluated for t in total])
+
+
+def _row_by_row_sum(rows: Floats) -> list[float]:
+    """Sum of rows, one row after the other: numpy's own sum would add in pairs."""
+    total = np.zeros(rows.shape[1])
+    for row in rows:
+        total += row
+    result: list[float] = total.tolist()
+    return result
+
+
+def check_arrays(
+    arrays: dict[str, Any], expected: dict[str, str], dimensions: dict[str, int]
+) -> None:
+    """Refuse arrays with other names, dtypes or numbers of dimensions (1 where not stated)."""
+    if set(arrays) != set(expected):
+        raise ValueError(f"arrays are {sorted(arrays)}, not {sorted(expected)}")
+    for name, dtype in expected.items():
+        array = arrays[name]
+        if not isinstance(array, np.ndarray) or array.dtype != np.dtype(dtype):
+            raise ValueError(f"array {name} has not the dtype {dtype}")
+        if array.ndim != dimensions.get(name, 1):
+            raise ValueError(f"array {name} has {array.ndim} dimensions")
