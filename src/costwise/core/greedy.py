@@ -98,12 +98,14 @@ class MomentsEngine:
         V = self._factor[: len(self.taken)][:, members]
         return self._gram[np.ix_(members, members)] - V.T @ V, self.cross[members]
 
+    def projected(self):
+        """Targets in the orthonormal basis of what was taken: ndarray (j, m)."""
+        return self._projected[: len(self.taken)]
+
     def solve(self):
         """Least-squares coefficients of what was taken: ndarray (j, m)."""
         j = len(self.taken)
-        if not j:
-            return np.zeros((0, self.cross.shape[1]))
-        return np.linalg.solve(self._factor[:j][:, self.taken], self._projected[:j])
+        return np.linalg.solve(self._factor[:j][:, self.taken], self.projected())
 
 
 class QREngine:
@@ -161,12 +163,14 @@ class QREngine:
         part = self._columns[:, members]
         return part.T @ part, self.cross[members]
 
+    def projected(self):
+        """Targets in the orthonormal basis of what was taken: ndarray (j, m)."""
+        return self._basis[:, : len(self.taken)].T @ self._targets
+
     def solve(self):
         """Least-squares coefficients of what was taken: ndarray (j, m)."""
         j = len(self.taken)
-        if not j:
-            return np.zeros((0, self._targets.shape[1]))
-        return np.linalg.solve(self._upper[:j][:, self.taken], self._basis[:, :j].T @ self._targets)
+        return np.linalg.solve(self._upper[:j][:, self.taken], self.projected())
 
 
 @dataclass(frozen=True)
