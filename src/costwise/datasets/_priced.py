@@ -144,7 +144,7 @@ def make_priced_regression(
 
 
 def _weights(n_signals: int) -> NDArray[np.float64]:
-    return 0.5 ** np.arange(n_signals)
+    return np.asarray(0.5 ** np.arange(n_signals), dtype=np.float64)
 
 
 def _in_order(columns: NDArray[np.float64]) -> NDArray[np.float64]:

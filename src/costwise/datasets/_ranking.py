@@ -220,7 +220,7 @@ def _to_unit(values: Singles, kind: NDArray[np.int64]) -> Singles:
     """Real numbers to [0, 1], by the kind of column."""
     counts = kind == 2
     positive = np.maximum(values[:, counts], 0)
-    unit = np.float32(0.5) + np.float32(0.5) * values / (1 + np.abs(values))
+    unit: Singles = np.float32(0.5) + np.float32(0.5) * values / (1 + np.abs(values))
     unit[:, counts] = positive / (1 + positive)
     steps = kind == 3
     unit[:, steps] = np.floor(8 * unit[:, steps]) / 8

@@ -112,7 +112,8 @@ def make_synthetic_1(n: int = 1000, seed: int = 0) -> Problem:
             angle = 2 * np.pi * rng.random(size)
             x = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
         else:
-            # A gap around x2 = 0, so that the sides can be told apart without errors.
+            # A gap around x2 = 0, so that the classes can be told apart without errors; beyond 1
+            # by a hair, so that no row of a side touches the centre.
             side, upward = (-1, label) if block == 0 else (1, -label)
             x1 = side * (1.0 + 1e-9 + 2 * rng.random(size))
             x = np.column_stack([x1, upward * (0.1 + 0.9 * rng.random(size))])
