@@ -202,6 +202,16 @@ class Till:
         self.take(bundle)
         return True
 
+    def copy(self) -> Till:
+        """A till to draft purchases on."""
+        twin = object.__new__(Till)
+        twin.__dict__.update(self.__dict__, _have=set(self._have), _open=set(self._open))
+        return twin
+
+    def take_alone(self, feature: int) -> None:
+        """Note a feature that was had outside the list price: the fee of its group stays due."""
+        self._have.add(feature)
+
     def take(self, bundle: Bundle) -> None:
         """Note features as paid for at their list price, and their groups as opened."""
         for feature in bundle:

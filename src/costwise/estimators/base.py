@@ -1,0 +1,226 @@
+"""What every estimator shares: bills, sessions, files, and the reading of data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+
+from costwise.costs import Costs, as_floats, budget_quanta
+from costwise.policy.base import Outcome, Policy
+from costwise.runtime import Answers, Extractors, Session, run_sessions
+
+Floats = npt.NDArray[np.float64]
+
+
+class CostAware(BaseEstimator):  # type: ignore[misc]
+    """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
+
+    A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with
+    :meth:`_read_training`, learns, and sets ``self.policy_``.
+    """
+
+    policy_: Policy
+    n_features_in_: int
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that trade accuracy for money."""
+
+    # Reading data --------------------------------------------------------------------------------
+
+    def _read_training(
+        self, X: Any, y: Any, *, dtype: Any = np.float64, multi_output: bool = False
+    ) -> tuple[Any, Any, Costs]:
+        """Check training data and prices; NaN is allowed, infinity is not."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=dtype,
+            ensure_all_finite="allow-nan",
+            multi_output=multi_output,
+            ensure_min_samples=2,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        costs = Costs.of(
+            getattr(self, "costs", None), X.shape[1], None if names is None else list(names)
+        )
+        return X, y, costs
+
+    def _read(self, X: Any) -> npt.NDArray[Any]:
+        """Check the shape and names of X; only columns that may be read are looked at."""
+        check_is_fitted(self, "policy_")
+        reads = self.policy_.reads
+        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+            _check_feature_names(self, X, reset=False)
+            if len(X.columns) != self.n_features_in_:
+                raise ValueError(
+                    f"X has {len(X.columns)} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            X = read_frame(X, reads)
+        else:
+            X = validate_data(
+                self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        return X
+
+    # Predicting ----------------------------------------------------------------------------------
+
+    def _run(self, X: Any, budget: Any = None, *, billed: bool = True) -> Outcome:
+        """Everything about a batch in one pass."""
+        X = self._read(X)
+        limit = budget_quanta(budget)
+        if limit is not None:
+            self.policy_.check_budget()
+        # Without infinities, which are refused only where they are read, no bill is needed for that.
+        infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
+        outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None)
+        if infinite is not None and (read := infinite & outcome.acquired).any():
+            row, column = (int(i) for i in np.argwhere(read)[0])
+            raise ValueError(
+                f"X has an infinite value in row {row}, feature {self.costs_.name(column)!r}, which the model reads: "
+                "use NaN for a value that came back empty, or a finite number."
+            )
+        return outcome
+
+    def predict(self, X: Any, budget: Any = None) -> npt.NDArray[Any]:
+        """Predict, buying for each row what it needs.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Only values that are bought are looked at.
+        budget : number, optional
+            Never spend more than this on a row.
+
+        Returns
+        -------
+        array (n,)
+        """
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.predict(raw)
+
+    def acquired(self, X: Any, budget: Any = None) -> npt.NDArray[np.bool_]:
+        """What is bought for each row, bool (n, d)."""
+        return self._run(X, budget).acquired
+
+    def cost(self, X: Any, budget: Any = None) -> Floats:
+        """The bill of each row, float64 (n,): features and fees once, and the evaluations."""
+        outcome = self._run(X, budget)
+        quanta = self.costs_.quanta(outcome.acquired)
+        return as_floats(quanta + outcome.evaluated * self.costs_.flat.evaluation)
+
+    def evaluated(self, X: Any, budget: Any = None) -> npt.NDArray[np.int64]:
+        """Trees or stages evaluated for each row, int (n,)."""
+        return self._run(X, budget, billed=False).evaluated
+
+    @property
+    def costs_(self) -> Costs:
+        """The prices in column order."""
+        check_is_fitted(self, "policy_")
+        return self.policy_.costs
+
+    # On demand -----------------------------------------------------------------------------------
+
+    def session(self, budget: Any = None, one_by_one: bool = False) -> Session:
+        """Start predicting one case on demand; see :class:`~costwise.Session`."""
+        check_is_fitted(self, "policy_")
+        return Session(self.policy_, budget=budget, one_by_one=one_by_one)
+
+    def predict_with(
+        self,
+        extractors: Extractors | Mapping[str, Any],
+        ids: Sequence[Any],
+        budget: Any = None,
+        *,
+        on_failure: str = "raise",
+    ) -> Answers:
+        """Predict for many ids, fetching each feature in bulk for the rows that want it now.
+
+        See :class:`~costwise.Extractors` for failures, retries and time-outs.
+        """
+        check_is_fitted(self, "policy_")
+        return run_sessions(self.policy_, extractors, ids, budget, on_failure=on_failure)
+
+    # Files and tags ------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file without code in it; read it with ``costwise.load``."""
+        from costwise.persist import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _has_probabilities(estimator: CostAware) -> bool:
+    # Before fit scikit-learn asks what the estimator will have; after it, the model knows.
+    policy = getattr(estimator, "policy_", None)
+    if policy is None:
+        return bool(getattr(estimator, "_probabilities", True))
+    return bool(policy.output.has_probabilities)
+
+
+class CostAwareClassifier(ClassifierMixin, CostAware):  # type: ignore[misc]
+    """Base of the classifiers."""
+
+    classes_: npt.NDArray[Any]
+
+    def _read_labels(self, y: Any) -> npt.NDArray[np.intp]:
+        """Code labels as 0, 1, ... and keep them in ``classes_``."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has a single class, {self.classes_[0]!r}: a classifier needs at least two classes."
+            )
+        return np.asarray(codes, dtype=np.intp)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Probability of each class, (n, n_classes), in the order of ``classes_``."""
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.probabilities(raw)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Logarithm of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X, budget))
+
+    def decision_function(self, X: Any, budget: Any = None) -> Floats:
+        """Raw scores: (n,) for two classes, else (n, n_classes)."""
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.decision(raw)
+
+
+class CostAwareRegressor(RegressorMixin, CostAware):  # type: ignore[misc]
+    """Base of the regressors."""
+
+
+def read_frame(frame: Any, columns: npt.NDArray[np.intp]) -> Floats:
+    """A frame as float64, only the given columns filled; others may hold anything."""
+    X = np.full((len(frame), len(frame.columns)), np.nan)
+    for column in columns:
+        name = frame.columns[column]
+        series = frame[name]
+        try:
+            if hasattr(series, "isna"):
+                X[:, column] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+            else:
+                X[:, column] = np.asarray(series.to_numpy(), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"column {name!r} has values that are not numbers ({error}): encode it as it was for training."
+            ) from None
+    return X

@@ -1,0 +1,350 @@
+"""One case, bought feature by feature: a state machine without I/O or clock."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.costs import as_decimal, as_float, budget_quanta, to_quanta
+from costwise.exceptions import BudgetExceeded, CostsError, SessionError
+from costwise.policy.base import Policy, Till
+from costwise.runtime.ledger import Entry, Ledger, bought_entry
+
+Feature = str | int
+
+
+class _Unavailable:
+    """The value of a feature that cannot be had at all."""
+
+    def __repr__(self) -> str:
+        return "UNAVAILABLE"
+
+
+UNAVAILABLE = _Unavailable()
+"""Tell this where a feature cannot be had at all: nothing is paid for it."""
+
+
+class Session:
+    """A prediction in the making: it asks for what it needs next and keeps the bill.
+
+    Made by ``model.session()``. Each call of :meth:`ask` names the features that are now certain
+    to be read; :meth:`tell` gives their values. An answer can be read at any time.
+
+    Parameters
+    ----------
+    policy : Policy
+        The fitted model.
+    budget : number, optional
+        Never spend more than this; None is no limit.
+    one_by_one : bool, default=False
+        Ask for one feature at a time instead of all that are certain.
+
+    Examples
+    --------
+    >>> from costwise import Costs, datasets, PricedModel
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> heart = datasets.load_heart()
+    >>> tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(heart.data, heart.target)
+    >>> session = PricedModel(tree, heart.costs).session()
+    >>> patient = heart.data.iloc[0]
+    >>> while wanted := session.ask():
+    ...     session.tell({name: patient[name] for name in wanted})
+    >>> session.prediction == tree.predict(heart.data[:1])[0], session.spent > 0
+    (np.True_, True)
+    """
+
+    def __init__(self, policy: Policy, *, budget: Any = None, one_by_one: bool = False) -> None:
+        limit = budget_quanta(budget)
+        if limit is not None:
+            policy.check_budget()
+        self.policy = policy
+        self.one_by_one = bool(one_by_one)
+        self.ledger = Ledger(policy.costs.unit)
+        self._case = policy.begin()
+        self._till = Till(policy.costs, limit)
+        self._known: dict[int, float] = {}
+        self._gone: set[int] = set()
+        self._pending: list[int] = []  # planned purchases in order; their money is reserved
+        self._asked: set[int] = set()
+        self._evaluated = 0
+        self._events: list[list[Any]] = []
+
+    # Driving it ----------------------------------------------------------------------------------
+
+    def ask(self) -> list[Feature]:
+        """Features that are now certain to be read, cut to what the budget pays; [] when done.
+
+        Asking again without telling gives the same list.
+        """
+        self._plan()
+        wanted = self._pending[:1] if self.one_by_one else self._pending
+        if any(feature not in self._asked for feature in wanted):
+            self._asked.update(wanted)
+            self._events.append(["ask"])
+        return [self.policy.costs.name(feature) for feature in wanted]
+
+    def tell(self, values: Mapping[Any, Any], price: Any = None) -> None:
+        """Give values.
+
+        Parameters
+        ----------
+        values : mapping from feature to value
+            NaN or None: bought, came back empty, paid. :data:`UNAVAILABLE`: cannot be had, not
+            paid. What was not asked for is taken as known already, for free.
+        price : number or mapping from feature to number, optional
+            What was really paid, where that is not the list price. A stated price covers the
+            feature alone: the fee of its group is still due with the next one.
+
+        Raises
+        ------
+        SessionError
+            For unknown names, values that are no numbers, or what was told before. Nothing is
+            recorded then.
+        """
+        told = self._read(values)
+        stated = self._read_prices(price, told)
+        self._check_money(told, stated)
+        self._events.append(["tell", self._encode(told), {str(k): v for k, v in stated.items()}])
+        for feature, value in told.items():
+            if value is None:
+                self._gone.add(feature)
+                self.ledger.add(self._entry(feature, "unavailable", 0))
+                self._case.refuse((feature,))
+                continue
+            self._pay(feature, stated.get(feature))
+            self._known[feature] = value
+            self._case.learn(feature, value)
+        self._pending = [f for f in self._pending if f not in self._known and f not in self._gone]
+        if self._pending and self._gone:
+            # Without what cannot be had, the rest of its bundle may be of no use any more.
+            wanted = {f for bundle in self._case.wants(self._left()) for f in bundle}
+            self._pending = [f for f in self._pending if f in wanted]
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will be asked for."""
+        self._plan()
+        return not self._pending
+
+    # Reading it ----------------------------------------------------------------------------------
+
+    @property
+    def prediction(self) -> Any:
+        """The answer with what is known now: a label, or a number for regression."""
+        return self.policy.output.predict(self._raw())[0]
+
+    @property
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Probability of each class with what is known now, in the order of the model's classes."""
+        return self.policy.output.probabilities(self._raw())[0]
+
+    @property
+    def spent(self) -> float:
+        """The bill so far, evaluation included."""
+        evaluation = self.policy.costs.flat.evaluation
+        return as_float(self._till.spent + self._evaluated * evaluation)
+
+    @property
+    def budget(self) -> float | None:
+        """The limit; None if there is none."""
+        return None if self._till.limit is None else as_float(self._till.limit)
+
+    @property
+    def known(self) -> dict[Feature, float]:
+        """The values told so far, in order."""
+        return {self.policy.costs.name(f): v for f, v in self._known.items()}
+
+    def quote(self, feature: Feature) -> float:
+        """What a feature would cost now."""
+        lines = self._till.quote((self._index(feature),))
+        return as_float(sum(price + fee for _, price, fee in lines))
+
+    def _raw(self) -> npt.NDArray[np.float64]:
+        self._plan()
+        return np.asarray(self._case.answer(), dtype=np.float64)[None, :]
+
+    # Planning and paying -------------------------------------------------------------------------
+
+    def _left(self) -> int | None:
+        return self._till.left(self._case.evaluated)
+
+    def _plan(self) -> None:
+        """Line up the next purchases that fit; refuse those that do not."""
+        while not self._pending:
+            bundles = self._case.wants(self._left())
+            self._note_evaluations()
+            if not bundles:
+                return
+            draft = self._till.copy()
+            for bundle in bundles:
+                if not draft.buy(bundle, self._case.evaluated):
+                    self._case.refuse(bundle)
+                    continue
+                self._pending += [
+                    f for f in bundle if f not in self._known and f not in self._pending
+                ]
+                if self.one_by_one:
+                    break
+
+    def _note_evaluations(self) -> None:
+        count = self._case.evaluated - self._evaluated
+        if count and (each := self.policy.costs.flat.evaluation):
+            self.ledger.add(
+                Entry(None, "evaluation", as_decimal(each * count), Decimal(0), count=count)
+            )
+        self._evaluated = self._case.evaluated
+
+    def _pay(self, feature: int, stated: int | None) -> None:
+        if stated is None and feature in self._asked:
+            for _, price, fee in self._till.quote((feature,)):
+                self._till.spent += price + fee
+                self.ledger.add(
+                    bought_entry(self.policy.costs.name(feature), price, fee, self._group(feature))
+                )
+            self._till.take((feature,))
+            return
+        self._till.spent += stated or 0
+        self.ledger.add(self._entry(feature, "known" if stated is None else "stated", stated or 0))
+        self._till.take_alone(feature)
+
+    def _check_money(self, told: Mapping[int, float | None], stated: Mapping[int, int]) -> None:
+        if (left := self._left()) is None:
+            return
+        reserved = [f for f in self._pending if f not in stated and told.get(f, 0.0) is not None]
+        left -= sum(price + fee for _, price, fee in self._till.quote(tuple(reserved)))
+        if sum(stated.values()) > left:
+            raise BudgetExceeded(
+                f"price is {as_float(sum(stated.values())):g} but the budget of {self.budget:g} has only "
+                f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
+                "with a larger budget, or tell it as known already (price=0)."
+            )
+
+    def _entry(self, feature: int, kind: str, amount: int) -> Entry:
+        return Entry(self.policy.costs.name(feature), kind, as_decimal(amount), Decimal(0))
+
+    def _group(self, feature: int) -> str | None:
+        group = int(self.policy.costs.flat.group[feature])
+        return None if group < 0 else tuple(self.policy.costs.groups)[group]
+
+    # Reading what is told ------------------------------------------------------------------------
+
+    def _index(self, feature: Any) -> int:
+        try:
+            return self.policy.costs.index(feature)
+        except CostsError as error:
+            raise SessionError(f"{error} Nothing was recorded.") from None
+
+    def _read(self, values: Mapping[Any, Any]) -> dict[int, float | None]:
+        """Check values; None stands for what is unavailable. Planned purchases come first, in order."""
+        if not isinstance(values, Mapping):
+            raise SessionError(
+                f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
+            )
+        told: dict[int, float | None] = {}
+        for name, value in values.items():
+            feature = self._index(name)
+            if feature in self._known or feature in self._gone:
+                raise SessionError(
+                    f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
+                )
+            told[feature] = _number(name, value)
+        order = {feature: place for place, feature in enumerate(self._pending)}
+        return dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order))))
+
+    def _read_prices(self, price: Any, told: Mapping[int, float | None]) -> dict[int, int]:
+        if price is None:
+            return {}
+        if not isinstance(price, Mapping):
+            price = {self.policy.costs.name(feature): price for feature in told}
+        stated = {}
+        for name, amount in price.items():
+            feature = self._index(name)
+            if feature not in told or told[feature] is None:
+                raise SessionError(
+                    f"price names {name!r}, which has no value here. Nothing was recorded."
+                )
+            stated[feature] = to_quanta(amount, f"price of {name!r}")
+        return stated
+
+    # Storing and resuming ------------------------------------------------------------------------
+
+    def _encode(self, told: Mapping[int, float | None]) -> dict[str, Any]:
+        def code(value: float | None) -> Any:
+            if value is None:
+                return "unavailable"
+            return None if math.isnan(value) else value
+
+        return {str(feature): code(value) for feature, value in told.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The session as JSON values, to be stored after any step."""
+        return {
+            "format": 1,
+            "model": self.policy.fingerprint(),
+            "budget": None if self._till.limit is None else str(as_decimal(self._till.limit)),
+            "one_by_one": self.one_by_one,
+            "events": [list(event) for event in self._events],
+        }
+
+    @classmethod
+    def from_dict(cls, policy: Policy, data: Mapping[str, Any]) -> Session:
+        """Resume what :meth:`to_dict` stored, with the same model, by making the same calls again."""
+        try:
+            if data["format"] != 1:
+                raise SessionError(
+                    f"stored session has format {data['format']!r}: this version reads 1."
+                )
+            if data["model"] != policy.fingerprint():
+                raise SessionError(
+                    "the stored session belongs to another model: resume it with that model."
+                )
+            budget = None if data["budget"] is None else Decimal(data["budget"])
+            session = cls(policy, budget=budget, one_by_one=data["one_by_one"])
+            for event in data["events"]:
+                session._replay(event)
+        except (KeyError, TypeError, AttributeError, ArithmeticError, IndexError) as error:
+            raise SessionError(
+                f"not a stored session: {type(error).__name__} at {error}."
+            ) from None
+        return session
+
+    def _replay(self, event: Iterable[Any]) -> None:
+        kind, *rest = event
+        if kind == "ask":
+            self.ask()
+            return
+        values, prices = rest
+        name = self.policy.costs.name
+        decode = {"unavailable": UNAVAILABLE}
+        self.tell(
+            {
+                name(int(f)): decode.get(v, v) if isinstance(v, str) else v
+                for f, v in values.items()
+            },
+            {name(int(f)): as_decimal(quanta) for f, quanta in prices.items()} or None,
+        )
+
+
+def _number(name: Any, value: Any) -> float | None:
+    """A told value as a float; None if it is unavailable."""
+    if value is UNAVAILABLE:
+        return None
+    if value is None:
+        return math.nan
+    if not isinstance(value, (numbers.Real, np.bool_, np.number, Decimal)):
+        raise SessionError(
+            f"value of {name!r} is {value!r}, a {type(value).__name__}: give a number, NaN or None if it came back "
+            "empty, UNAVAILABLE if it cannot be had. Nothing was recorded."
+        )
+    number = float(value)
+    if math.isinf(number):
+        raise SessionError(
+            f"value of {name!r} is infinite: give a finite number, or NaN if it came back empty. Nothing was recorded."
+        )
+    return number
