@@ -1,0 +1,270 @@
+"""From values to codes: quantile bins, thresholds, and the code matrix that kernels read.
+
+A feature gets one bin per distinct value where there are at most 255 of them, otherwise bins of
+about equal weight in which very common values stand alone. A threshold is the midpoint of two
+adjacent distinct values, so raw values compared with thresholds take the same side as codes do.
+
+Codes lie in blocks of eight columns, row by row: the eight codes of a row form one 64-bit word.
+Features with few states share a column (the code is a mixed-radix number): one histogram update
+then serves several features, and their own histograms are sums over the shared one. Features with
+a single state take no column at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.dtypes import BLOCK, CODE, CODES, MAX_BINS, WORD
+
+_U = np.uint64
+
+TILE = 4096
+"""Rows that are transposed at once: their columns stay in cache until they are coded."""
+
+FEATURE, STRIDE, STATES, BINS = range(4)
+"""Columns of ``Layout.members``: the feature, its place in the shared code, its states, its bins."""
+
+
+@kernel(inline=True)
+def _middle(a, b):
+    """Midpoint of two values a < b, never b itself."""
+    middle = 0.5 * a + 0.5 * b
+    return middle if a <= middle < b else a
+
+
+@kernel(inline=True)
+def _run(values, weights, start, count):
+    """End of the run of equal values that begins at ``start``, and its weight."""
+    stop = start + 1
+    while stop < count and values[stop] == values[start]:
+        stop += 1
+    if weights.shape[0] == 0:
+        return stop, np.int64(stop - start)
+    weight = np.int64(0)
+    for i in range(start, stop):
+        weight += weights[i]
+    return stop, weight
+
+
+@kernel(
+    "int64(float32[::1], int64[::1], int64, float64[::1])",
+    "int64(float64[::1], int64[::1], int64, float64[::1])",
+)
+def cut_points(values, weights, count, thresholds):
+    """Write the thresholds of one feature; return how many there are.
+
+    ``values``: sorted, the first ``count`` are numbers. ``weights``: of the same rows, or empty for
+    unit weights. Comparisons multiply integers, so repeating every row changes nothing.
+    """
+    total = np.int64(count)
+    if weights.shape[0] > 0:
+        total = np.int64(0)
+        for i in range(count):
+            total += weights[i]
+    # A value that weighs more than an even bin stands alone; the others share what is left.
+    distinct = 0
+    light = total
+    light_bins = np.int64(MAX_BINS)
+    start = 0
+    while start < count:
+        start, weight = _run(values, weights, start, count)
+        distinct += 1
+        if weight * MAX_BINS > total:
+            light -= weight
+            light_bins -= 1
+    found = 0
+    held = np.int64(0)  # weight of the bin being filled
+    start, weight = _run(values, weights, 0, count) if count > 0 else (0, np.int64(0))
+    while start < count and found < MAX_BINS - 1:
+        previous = values[start - 1]
+        following = values[start]
+        heavy = weight * MAX_BINS > total
+        held += weight
+        stop, weight = _run(values, weights, start, count)
+        close = True
+        if distinct > MAX_BINS and not heavy:
+            # Before a heavy value, half an even bin is enough to close.
+            need = 1 if weight * MAX_BINS > total else 2
+            close = light_bins > 0 and 2 * held * light_bins >= need * light
+            if close:
+                light -= held
+                light_bins -= 1
+        if close:
+            thresholds[found] = _middle(np.float64(previous), np.float64(following))
+            found += 1
+            held = 0
+        start = stop
+    return found
+
+
+@kernel(
+    "void(float32[::1], float64[::1], int64, int64, uint8[:,::1], int64, int64)",
+    "void(float64[::1], float64[::1], int64, int64, uint8[:,::1], int64, int64)",
+)
+def encode(values, thresholds, missing, stride, codes, start, byte):
+    """Add one feature's states, times ``stride``, to its byte of the codes (n, 8) from row ``start``.
+
+    ``thresholds`` is filled up with infinity to 255 entries. Eight halvings find the bin by
+    arithmetic alone: jumps would be mispredicted half of the time, which is five times slower.
+    """
+    for i in range(values.shape[0]):
+        x = np.float64(values[i])
+        state = _U(128) * _U(thresholds[127] < x)
+        state += _U(64) * _U(thresholds[state + _U(63)] < x)
+        state += _U(32) * _U(thresholds[state + _U(31)] < x)
+        state += _U(16) * _U(thresholds[state + _U(15)] < x)
+        state += _U(8) * _U(thresholds[state + _U(7)] < x)
+        state += _U(4) * _U(thresholds[state + _U(3)] < x)
+        state += _U(2) * _U(thresholds[state + _U(1)] < x)
+        state += _U(thresholds[state] < x)
+        if x != x:
+            state = _U(missing)
+        codes[start + i, byte] += np.uint8(state * _U(stride))
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Thresholds of every feature.
+
+    Attributes
+    ----------
+    thresholds : float64 (d, 255)
+        Ascending, filled up with infinity.
+    count : int64 (d,)
+        Number of value bins of each feature: thresholds in use plus one.
+    missing : bool (d,)
+        Whether values were missing.
+    """
+
+    thresholds: np.ndarray
+    count: np.ndarray
+    missing: np.ndarray
+
+    def threshold(self, feature, cut):
+        """Return the number that a value must not exceed to lie in bins 0..cut."""
+        if cut >= self.count[feature] - 1:  # every value on one side, missing ones on the other
+            return float(np.finfo(np.float64).max)
+        return float(self.thresholds[feature, cut])
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where each feature's codes are.
+
+    Attributes
+    ----------
+    members : int32 (k, 4)
+        One row per feature that can be split on, sorted by column: FEATURE, STRIDE, STATES, BINS.
+        A state >= BINS means missing.
+    offsets : int32 (columns + 1,)
+        Members of column c are rows offsets[c] .. offsets[c + 1] - 1. Columns fill whole blocks.
+    place : int32 (d,)
+        Row of each feature in ``members``; -1 for features with a single state.
+    """
+
+    members: np.ndarray
+    offsets: np.ndarray
+    place: np.ndarray
+
+    @property
+    def n_blocks(self):
+        """Number of blocks of eight columns."""
+        return (len(self.offsets) - 1) // BLOCK
+
+    def column(self, feature):
+        """Column that holds a feature."""
+        return int(np.searchsorted(self.offsets, self.place[feature], side="right")) - 1
+
+    @classmethod
+    def plan(cls, bins):
+        """Give each feature a place; features with few states share columns, first come first served."""
+        columns: list[list[tuple[int, int]]] = []
+        room: dict[int, int] = {}  # shared columns that are not full: column -> states so far
+        for feature, (count, missing) in enumerate(zip(bins.count, bins.missing, strict=True)):
+            states = int(count) + int(missing)
+            if states < 2:
+                continue
+            shared = next((c for c, used in room.items() if used * states <= CODES), None)
+            if states * 2 > CODES or shared is None:
+                columns.append([(feature, 1)])
+                if states * 2 <= CODES:
+                    room[len(columns) - 1] = states
+                continue
+            columns[shared].append((feature, room[shared]))
+            room[shared] *= states
+            if room[shared] * 2 > CODES:
+                del room[shared]
+        while len(columns) % BLOCK or not columns:
+            columns.append([])
+        members = np.array(
+            [
+                (feature, stride, bins.count[feature] + bins.missing[feature], bins.count[feature])
+                for column in columns
+                for feature, stride in column
+            ],
+            dtype=np.int32,
+        ).reshape(-1, 4)
+        place = np.full(len(bins.count), -1, dtype=np.int32)
+        place[members[:, FEATURE]] = np.arange(len(members))
+        offsets = np.cumsum([0, *map(len, columns)]).astype(np.int32)
+        return cls(members=members, offsets=offsets, place=place)
+
+
+def _float(X):
+    """The float type that holds a matrix's values: small integers fit float32 exactly."""
+    small = X.dtype == np.float32 or (X.dtype.kind in "iub" and X.dtype.itemsize <= 2)
+    return np.float32 if small else np.float64
+
+
+def find_bins(X, weights, threads):
+    """Return the :class:`Bins` of a matrix (n, d) of numbers; NaN is missing.
+
+    ``weights``: int64 (n,), or empty for unit weights. All rows count, none is sampled: edges from
+    a part of the rows cost accuracy.
+    """
+    n_features = X.shape[1]
+    thresholds = np.full((n_features, MAX_BINS), np.inf)
+    count = np.ones(n_features, dtype=np.int64)
+    missing = np.zeros(n_features, dtype=bool)
+
+    def work(task):
+        start, stop = task * BLOCK, min((task + 1) * BLOCK, n_features)
+        columns = np.empty((stop - start, X.shape[0]), dtype=_float(X))
+        for row in range(0, X.shape[0], TILE):
+            columns[:, row : row + TILE] = X[row : row + TILE, start:stop].T
+        for feature, values in zip(range(start, stop), columns, strict=True):
+            if len(weights):
+                order = np.argsort(values)
+                values, ordered = values[order], weights[order]
+            else:
+                values.sort()
+                ordered = weights
+            numbers = int(np.searchsorted(values, np.nan))  # NaN sorts last
+            missing[feature] = numbers < len(values)
+            count[feature] = cut_points(values, ordered, numbers, thresholds[feature]) + 1
+
+    threads.run(-(-n_features // BLOCK), work)
+    return Bins(thresholds=thresholds, count=count, missing=missing)
+
+
+def encode_matrix(X, bins, layout, threads):
+    """Return the code words (blocks, n) of a matrix."""
+    codes = np.zeros((layout.n_blocks, X.shape[0], BLOCK), dtype=CODE)
+
+    def work(block):
+        first, last = layout.offsets[block * BLOCK], layout.offsets[(block + 1) * BLOCK]
+        members = layout.members[first:last]
+        features = members[:, FEATURE]
+        bytes_of = [layout.column(feature) % BLOCK for feature in features]
+        adjacent = len(features) > 0 and (np.diff(features) == 1).all()
+        chosen = slice(features[0], features[-1] + 1) if adjacent else features
+        for row in range(0, X.shape[0], TILE):
+            tile = np.ascontiguousarray(X[row : row + TILE, chosen].T, dtype=_float(X))
+            for values, byte, (feature, stride, _, count) in zip(tile, bytes_of, members, strict=True):
+                encode(values, bins.thresholds[feature], int(count), int(stride), codes[block], row, byte)
+
+    threads.run(layout.n_blocks, work)
+    return codes.view(WORD)[:, :, 0]

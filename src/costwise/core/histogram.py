@@ -1,0 +1,73 @@
+"""Histograms of one block of columns: adding rows up, bin by bin.
+
+Two layouts. *Packed*: row count and gradient sum in one int64 (count in the low bits), for unit
+weights: one addition instead of two. *Wide*: any number of int64 statistics per bin, the first one
+the weight. Both hold integers, so neither the order of rows nor the number of threads matters, and
+a sibling's histogram is the parent's minus the other child's, exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS
+
+_BYTE = np.uint64(255)
+_U = np.uint64
+
+
+@kernel(inline=True)
+def pack(gradient):
+    """One row in the packed layout."""
+    return (np.int64(gradient) << COUNT_BITS) + 1
+
+
+@kernel(inline=True)
+def _spread(histogram, word, value):
+    """Add a value to the bins of the eight codes in a word; unsigned indices need no sign test."""
+    histogram[word & _BYTE] += value
+    histogram[_U(256) + ((word >> _U(8)) & _BYTE)] += value
+    histogram[_U(512) + ((word >> _U(16)) & _BYTE)] += value
+    histogram[_U(768) + ((word >> _U(24)) & _BYTE)] += value
+    histogram[_U(1024) + ((word >> _U(32)) & _BYTE)] += value
+    histogram[_U(1280) + ((word >> _U(40)) & _BYTE)] += value
+    histogram[_U(1536) + ((word >> _U(48)) & _BYTE)] += value
+    histogram[_U(1792) + (word >> _U(56))] += value
+
+
+@kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])")
+def build_packed(words, rows, gradients, start, stop, all_rows, histogram):
+    """Fill the packed histogram (8 * 256,) of one block from positions ``start..stop``.
+
+    ``gradients`` lie in the order of ``rows``; with ``all_rows`` position and row are the same.
+    """
+    histogram[:] = 0
+    if all_rows:
+        for i in range(start, stop):
+            _spread(histogram, words[i], pack(gradients[i]))
+    else:
+        for i in range(start, stop):
+            _spread(histogram, words[np.uint32(rows[i])], pack(gradients[i]))
+
+
+@kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")
+def build_wide(words, rows, statistics, start, stop, histogram):
+    """Fill the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
+    width = _U(statistics.shape[1])
+    histogram[:] = 0
+    for i in range(start, stop):
+        row = rows[i]
+        word = words[row]
+        for column in range(BLOCK):
+            code = (word >> _U(8 * column)) & _BYTE
+            base = (_U(column * CODES) + code) * width
+            for k in range(width):
+                histogram[base + k] += statistics[row, k]
+
+
+@kernel("void(int64[::1], int64[::1])")
+def subtract(histogram, part):
+    """Take one child out of the parent's histogram: what remains is the other child's."""
+    for i in range(histogram.shape[0]):
+        histogram[i] -= part[i]

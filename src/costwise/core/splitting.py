@@ -1,0 +1,234 @@
+"""From histograms to splits: the best cut of each feature, and the one to take once prices count.
+
+A *cut* is coded as ``2 * bin + missing_left``: bins 0..bin go left. Scans work per feature and know
+no prices; :func:`choose` subtracts prices and settles ties.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.criteria import squared_gain, wide_gain
+from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS
+from costwise.core.histogram import build_packed, build_wide, subtract
+
+_COUNT = np.int64((1 << COUNT_BITS) - 1)
+
+# Columns of a job: build the histogram of one node from its rows, and, where there is a sibling,
+# obtain the sibling's by subtraction from the parent's, which lies in the sibling's slot.
+START, STOP, SLOT, NODE, OTHER_SLOT, OTHER_NODE = range(6)
+
+
+@kernel(inline=True)
+def _side(left, right, cut):
+    """Code of a cut in a node without missing values: they go where most rows go."""
+    return 2 * cut + (1 if left >= right else 0)
+
+
+@kernel()
+def scan_packed(histogram, base, states, bins, total, min_leaf):
+    """Best cut of one feature: (gain, cut, packed sum of the left side); gain -inf if there is none.
+
+    At equal gain the lower threshold wins, then "missing goes right".
+    """
+    weight = total & _COUNT
+    node_weight, node_sum = np.float64(weight), np.float64(total >> COUNT_BITS)
+    missing = histogram[base + bins] if states > bins else np.int64(0)
+    best, cut, chosen = -np.inf, -1, np.int64(0)
+    held = np.int64(0)
+    for b in range(bins):
+        if histogram[base + b] == 0:  # no row here: the same partition as the cut before
+            continue
+        held += histogram[base + b]
+        left = held & _COUNT
+        if left >= min_leaf and weight - left >= min_leaf:
+            gain = squared_gain(np.float64(held >> COUNT_BITS), np.float64(left), node_sum, node_weight)
+            if gain > best:
+                best, chosen = gain, held
+                cut = 2 * b if missing != 0 else _side(left, weight - left, b)
+        if missing != 0:
+            both = held + missing
+            left = both & _COUNT
+            if left >= min_leaf and weight - left >= min_leaf:
+                gain = squared_gain(np.float64(both >> COUNT_BITS), np.float64(left), node_sum, node_weight)
+                if gain > best:
+                    best, chosen, cut = gain, both, 2 * b + 1
+    return best, cut, chosen
+
+
+@kernel(inline=True)
+def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
+    """Scan all features of one block for one node."""
+    members, offsets = layout
+    gain, cut, left = out
+    own = np.empty(CODES, np.int64)
+    for column in range(BLOCK):
+        first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
+        for m in range(first, last):
+            feature, stride, states, bins = members[m, 0], members[m, 1], members[m, 2], members[m, 3]
+            if not allowed[feature]:
+                continue
+            if last - first == 1:
+                found = scan_packed(histogram, column * CODES, states, bins, totals[node], min_leaf)
+            else:
+                own[:states] = 0
+                for code in range(CODES):
+                    own[(code // stride) % states] += histogram[column * CODES + code]
+                found = scan_packed(own, 0, states, bins, totals[node], min_leaf)
+            gain[node, feature], cut[node, feature], left[node, feature] = found
+
+
+@kernel(inline=True)
+def _wanted(block, members, offsets, allowed):
+    """Whether a block holds an allowed feature."""
+    for m in range(offsets[block * BLOCK], offsets[(block + 1) * BLOCK]):
+        if allowed[members[m, 0]]:
+            return True
+    return False
+
+
+@kernel(
+    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64[:,:,::1], int64[:,::1], int64[::1],"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,::1], int64, int64,"
+    " int64)"
+)
+def score_packed(
+    words, rows, gradients, all_rows, histograms, jobs, totals, members, offsets, allowed, gain, cut, left,
+    min_leaf, low, high,
+):  # fmt: skip
+    """Build, subtract and scan blocks ``low..high`` for all jobs, block by block while it is in cache.
+
+    ``histograms`` (slots, blocks, 8 * 256); a job with slot -1 keeps its histogram to itself. Fills
+    ``gain``, ``cut`` and ``left`` (nodes, features); nodes -1 are not scanned.
+    """
+    spare = np.empty(BLOCK * CODES, np.int64)
+    for block in range(low, high):
+        if not _wanted(block, members, offsets, allowed):
+            continue
+        for k in range(jobs.shape[0]):
+            job = jobs[k]
+            own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
+            build_packed(words[block], rows, gradients, job[START], job[STOP], all_rows, own)
+            if job[NODE] >= 0:
+                _scan_packed_block(
+                    own, block, job[NODE], (members, offsets), allowed, totals, min_leaf, (gain, cut, left)
+                )
+            if job[OTHER_NODE] >= 0:
+                other = histograms[job[OTHER_SLOT], block]
+                subtract(other, own)
+                _scan_packed_block(
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
+                    (gain, cut, left),
+                )  # fmt: skip
+
+
+@kernel()
+def scan_wide(histogram, states, bins, totals, min_leaf, criterion):
+    """Best cut of one feature from its wide histogram (states, S): (gain, cut)."""
+    width = totals.shape[0]
+    held, left, total = np.zeros(width, np.int64), np.empty(width), np.empty(width)
+    for k in range(width):
+        total[k] = np.float64(totals[k])
+    with_missing = states > bins and histogram[bins, 0] != 0
+    best, cut = -np.inf, -1
+    for b in range(bins):
+        if histogram[b, 0] == 0:
+            continue
+        for k in range(width):
+            held[k] += histogram[b, k]
+        for missing_left in range(2 if with_missing else 1):
+            weight = held[0] + (histogram[bins, 0] if missing_left else 0)
+            if weight < min_leaf or totals[0] - weight < min_leaf:
+                continue
+            for k in range(width):
+                left[k] = np.float64(held[k] + (histogram[bins, k] if missing_left else 0))
+            gain = wide_gain(criterion, left, total)
+            if gain > best:
+                best = gain
+                cut = 2 * b + missing_left if with_missing else _side(weight, totals[0] - weight, b)
+    return best, cut
+
+
+@kernel(inline=True)
+def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, criterion, out):
+    """Scan all features of one block for one node."""
+    members, offsets = layout
+    gain, cut = out
+    width = totals.shape[1]
+    codes = histogram.reshape((BLOCK, CODES, width))
+    own = np.empty((CODES, width), np.int64)
+    for column in range(BLOCK):
+        first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
+        for m in range(first, last):
+            feature, stride, states, bins = members[m, 0], members[m, 1], members[m, 2], members[m, 3]
+            if not allowed[feature]:
+                continue
+            own[:states] = 0
+            for code in range(CODES if last - first > 1 else states):
+                state = (code // stride) % states
+                for k in range(width):
+                    own[state, k] += codes[column, code, k]
+            found = scan_wide(own, states, bins, totals[node], min_leaf, criterion)
+            gain[node, feature], cut[node, feature] = found
+
+
+@kernel(
+    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1],"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64, int64, int64, int64)"
+)
+def score_wide(
+    words, rows, statistics, histograms, jobs, totals, members, offsets, allowed, gain, cut, min_leaf,
+    criterion, low, high,
+):  # fmt: skip
+    """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
+    spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
+    for block in range(low, high):
+        if not _wanted(block, members, offsets, allowed):
+            continue
+        for k in range(jobs.shape[0]):
+            job = jobs[k]
+            own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
+            build_wide(words[block], rows, statistics, job[START], job[STOP], own)
+            if job[NODE] >= 0:
+                _scan_wide_block(
+                    own, block, job[NODE], (members, offsets), allowed, totals, min_leaf, criterion,
+                    (gain, cut),
+                )  # fmt: skip
+            if job[OTHER_NODE] >= 0:
+                other = histograms[job[OTHER_SLOT], block]
+                subtract(other, own)
+                _scan_wide_block(
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
+                    criterion, (gain, cut),
+                )  # fmt: skip
+
+
+@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)")
+def choose(gain, unit, price, rate, pending, floor):
+    """Pick the split to take next: ``node * d + feature``, or -1 if none beats ``floor``.
+
+    Net worth is ``gain * unit - rate * price``. Ties: lower price, lower feature, lower node (the
+    lower threshold was settled in the scan). ``price`` has a row per node, or one row for all.
+    """
+    d = gain.shape[1]
+    best, best_price, pick = floor, np.inf, np.int64(-1)
+    for node in range(gain.shape[0]):
+        if not pending[node]:
+            continue
+        prices = price[node] if price.shape[0] > 1 else price[0]
+        for feature in range(d):
+            if gain[node, feature] == -np.inf:
+                continue
+            net = gain[node, feature] * unit - rate * prices[feature]
+            if net < best or net == floor:
+                continue
+            if net > best:
+                better = True
+            else:
+                better = prices[feature] < best_price or (
+                    prices[feature] == best_price and pick >= 0 and feature < pick % d
+                )
+            if better:
+                best, best_price, pick = net, prices[feature], np.int64(node * d + feature)
+    return pick
