@@ -33,6 +33,9 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
     trade_off_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that trade accuracy for money."""
 
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "policy_")
+
     # Reading data --------------------------------------------------------------------------------
 
     def _read_training(
@@ -56,7 +59,7 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> npt.NDArray[Any]:
         """Check the shape and names of X; only columns that may be read are looked at."""
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         reads = self.policy_.reads
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             _check_feature_names(self, X, reset=False)
@@ -125,14 +128,14 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
     @property
     def costs_(self) -> Costs:
         """The prices in column order."""
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         return self.policy_.costs
 
     # On demand -----------------------------------------------------------------------------------
 
     def session(self, budget: Any = None, one_by_one: bool = False) -> Session:
         """Start predicting one case on demand; see :class:`~costwise.Session`."""
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         return Session(self.policy_, budget=budget, one_by_one=one_by_one)
 
     def predict_with(
@@ -147,7 +150,7 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
 
         See :class:`~costwise.Extractors` for failures, retries and time-outs.
         """
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         return run_sessions(self.policy_, extractors, ids, budget, on_failure=on_failure)
 
     # Files and tags ------------------------------------------------------------------------------

@@ -136,9 +136,13 @@ class Policy(ABC):
         if not hasattr(self, "_fingerprint"):
             digest = hashlib.sha256(repr((self.kind, self.output.kind)).encode())
             digest.update(repr(self.costs.to_dict()).encode())
-            _update(digest, self.state())
+            _update(digest, self._identity())
             self._fingerprint = digest.hexdigest()[:16]
         return self._fingerprint
+
+    def _identity(self) -> Any:
+        """What the digest is made of, besides kind, output and prices."""
+        return self.state()
 
 
 def run_case(

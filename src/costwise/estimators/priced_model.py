@@ -1,0 +1,287 @@
+"""Models people already have, charged for what they really read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from costwise.core.trees import Trees
+from costwise.costs import Costs
+from costwise.estimators.base import CostAware, CostAwareClassifier
+from costwise.policy.base import Policy
+from costwise.policy.output import Output
+from costwise.policy.tree import TreePolicy
+from costwise.policy.whole import Source, WholePolicy
+
+Floats = npt.NDArray[np.float64]
+
+FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
+
+
+class PricedModel(CostAware):
+    """Any fitted model with its prices: exact bills, sessions, files.
+
+    By default a model reads all its features. Of scikit-learn's trees and forests each row pays
+    only for what its paths touch, and a session asks for features as the walks need them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A scikit-learn classifier, regressor or pipeline of numeric columns.
+    costs : Costs, mapping, array or None
+        Prices; None means 1 per feature.
+    fallback : label, number or array, optional
+        The answer for rows whose budget does not pay for all features: a class, class
+        probabilities, or a number for regression. Nothing is bought then. Trees need none: they
+        answer with the mean at the node reached.
+    background : array or frame (n, d), optional
+        A sample whose column means stand for what is not bought (and, for models that refuse NaN,
+        for what came back empty).
+
+    Notes
+    -----
+    There is no ``fit``: the model is used as it is, and stays fitted when cloned.
+
+    Examples
+    --------
+    >>> from costwise import PricedModel, datasets
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> heart = datasets.load_heart()
+    >>> forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(heart.data, heart.target)
+    >>> priced = PricedModel(forest, heart.costs)
+    >>> bool((priced.predict(heart.data) == forest.predict(heart.data)).all())
+    True
+    >>> bool(priced.cost(heart.data).max() <= heart.costs.total)
+    True
+    >>> float(priced.cost(heart.data, budget=25).max()) <= 25
+    True
+    """
+
+    def __init__(
+        self, model: Any, costs: Any = None, fallback: Any = None, background: Any = None
+    ) -> None:
+        self.model = model
+        self.costs = costs
+        self.fallback = fallback
+        self.background = background
+
+    @property
+    def policy_(self) -> Policy:  # type: ignore[override]
+        """The model as a buyer, made on first use."""
+        if "_policy" not in self.__dict__:
+            self._policy = self._make_policy()
+        return self._policy
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns the model was fitted on."""
+        if isinstance(self.model, CostAware):
+            return self.model.policy_.n_features
+        try:
+            return int(self.model.n_features_in_)
+        except AttributeError:
+            raise TypeError(
+                f"model is a {type(self.model).__name__} without n_features_in_: give a fitted scikit-learn estimator."
+            ) from None
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """Column names the model was fitted with, where it was fitted on a frame."""
+        names: npt.NDArray[Any] = self.model.feature_names_in_
+        return names
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """Labels of a classifier."""
+        classes: npt.NDArray[Any] = self.model.classes_
+        return classes
+
+    def _make_policy(self) -> Policy:
+        self._check_fitted()
+        names = getattr(self.model, "feature_names_in_", None)
+        names = None if names is None else [str(name) for name in names]
+        costs = Costs.of(self.costs, self.n_features_in_, names)
+        for adapt in ADAPTERS:
+            if (policy := adapt(self.model, costs)) is not None:
+                return policy
+        return self._whole(costs, names)
+
+    def _whole(self, costs: Costs, names: list[str] | None) -> WholePolicy:
+        model = self.model
+        if is_classifier(model):
+            output, method, labels = _classifier_output(model)
+        else:
+            output, method, labels = Output("value"), "predict", None
+        fill = None if self.background is None else _means(self.background, costs)
+        return WholePolicy(
+            costs,
+            output,
+            Source(model, method, names, labels),
+            np.arange(costs.n_features),
+            None if self.fallback is None else _fallback(self.fallback, output),
+            fill,
+            fill_empty=fill is not None and not get_tags(model).input_tags.allow_nan,
+        )
+
+    predict_proba = CostAwareClassifier.predict_proba
+    predict_log_proba = CostAwareClassifier.predict_log_proba
+    decision_function = CostAwareClassifier.decision_function
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of a classifier, R2 of a regressor."""
+        measure = accuracy_score if is_classifier(self.model) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _check_fitted(self) -> None:
+        check_is_fitted(self.model)
+
+    def __sklearn_clone__(self) -> PricedModel:
+        return PricedModel(self.model, self.costs, self.fallback, self.background)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.model)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
+
+def _classifier_output(model: Any) -> tuple[Output, str, npt.NDArray[Any] | None]:
+    """How to read a foreign classifier: by probabilities, else scores, else bare labels."""
+    classes = np.asarray(model.classes_)
+    if hasattr(model, "predict_proba"):
+        return Output("probabilities", classes), "predict_proba", None
+    if hasattr(model, "decision_function"):
+        return (
+            Output("score" if len(classes) == 2 else "scores", classes),
+            "decision_function",
+            None,
+        )
+    return Output("scores", classes), "predict", classes
+
+
+def _fallback(fallback: Any, output: Output) -> Floats:
+    """The raw output that stands for an answer given as label, probabilities or number."""
+    if output.classes is None:
+        raw = np.atleast_1d(np.asarray(fallback, dtype=np.float64))
+        if raw.shape != (1,) or not np.isfinite(raw).all():
+            raise ValueError(
+                f"fallback is {fallback!r}: a regressor falls back on one finite number."
+            )
+        return raw
+    classes = output.classes.tolist()
+    if np.ndim(fallback) == 0:
+        if fallback not in classes:
+            raise ValueError(
+                f"fallback is {fallback!r}: it is one of the classes {classes}, or their probabilities."
+            )
+        raw = (output.classes == fallback).astype(np.float64)
+        return raw[1:] - raw[:1] if output.kind == "score" else raw
+    raw = np.asarray(fallback, dtype=np.float64)
+    if (
+        output.kind != "probabilities"
+        or raw.shape != (len(classes),)
+        or abs(raw.sum() - 1) > 1e-6
+        or (raw < 0).any()
+    ):
+        raise ValueError(
+            f"fallback is {fallback!r}: give one of the classes {classes}"
+            + (
+                ", or their probabilities, which add to 1."
+                if output.kind == "probabilities"
+                else "."
+            )
+        )
+    return raw
+
+
+def _means(background: Any, costs: Costs) -> Floats:
+    """Column means of a sample, by name where there are names."""
+    if hasattr(background, "columns"):
+        background = (
+            background[list(costs.features)] if costs.feature_names is not None else background
+        )
+        background = background.to_numpy()
+    sample = np.asarray(background, dtype=np.float64)
+    if sample.ndim != 2 or sample.shape[1] != costs.n_features or len(sample) == 0:
+        raise ValueError(
+            f"background has shape {sample.shape}: give rows of {costs.n_features} columns."
+        )
+    seen = np.isfinite(sample)
+    if not seen.any(axis=0).all():
+        column = int(np.flatnonzero(~seen.any(axis=0))[0])
+        raise ValueError(
+            f"background has no value for {costs.name(column)!r}: a mean needs at least one."
+        )
+    means: Floats = np.where(seen, sample, 0.0).sum(axis=0) / seen.sum(axis=0)
+    return means
+
+
+def from_ours(model: Any, costs: Costs) -> Policy | None:
+    """Estimators of this library bring their own policy; only the prices are exchanged."""
+    if not isinstance(model, CostAware):
+        return None
+    policy = model.policy_
+    return type(policy).from_state(costs, policy.output, policy.state())
+
+
+def from_sklearn_trees(model: Any, costs: Costs) -> Policy | None:
+    """Trees and forests of scikit-learn, node by node."""
+    if isinstance(model, BaseDecisionTree):
+        members = [model.tree_]
+    elif isinstance(model, FORESTS):
+        members = [member.tree_ for member in model.estimators_]
+    else:
+        return None
+    if model.n_outputs_ != 1:
+        raise ValueError(
+            f"model has {model.n_outputs_} outputs: trees with one output can be priced."
+        )
+    root = np.cumsum([0] + [tree.node_count for tree in members])[:-1]
+    leaf = np.concatenate([tree.children_left < 0 for tree in members])
+
+    def joined(name: str, offset: bool = False) -> npt.NDArray[Any]:
+        return np.concatenate(
+            [
+                getattr(tree, name) + (start if offset else 0)
+                for tree, start in zip(members, root, strict=True)
+            ]
+        )
+
+    value = joined("value")[:, 0, :]
+    trees = Trees.build(
+        feature=np.where(leaf, -1, joined("feature")),
+        threshold=np.where(leaf, 0.0, joined("threshold")),
+        left=np.where(leaf, -1, joined("children_left", offset=True)),
+        right=np.where(leaf, -1, joined("children_right", offset=True)),
+        missing_left=joined("missing_go_to_left").astype(bool),
+        value=value,
+        root=root,
+        base=value[root].mean(axis=0),
+        average=True,
+        single=True,
+    )
+    output = (
+        Output("probabilities", np.asarray(model.classes_))
+        if is_classifier(model)
+        else Output("value")
+    )
+    return TreePolicy(costs, output, trees)
+
+
+ADAPTERS: list[Callable[[Any, Costs], Policy | None]] = [from_ours, from_sklearn_trees]
+"""Ways to see inside a model, tried in order; what none of them knows is read as a whole."""
