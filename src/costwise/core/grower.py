@@ -158,7 +158,8 @@ class Grower:
         gain, cut, left = self._score(nodes, last)
         pending = np.ones(len(nodes), dtype=bool)
         rules, d = self._rules, gain.shape[1]
-        stretches = (self.engine.row_set, self.engine.row_set.n_rows, [(n.start, n.stop, n.path) for n in nodes])
+        places = [(node.start, node.stop, node.path) for node in nodes]
+        stretches = (self.engine.row_set, int(self._tree.total[0][0]), places)
         prices = self.purchases.prices(stretches)
         chosen: dict[int, tuple[int, int, int | None]] = {}
         while (pick := splitting.choose(gain, rules.unit, prices, rules.rate, pending, rules.floor)) >= 0:

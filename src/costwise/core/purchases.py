@@ -78,39 +78,45 @@ class Purchases:
         self._prices[0] = self.marginal() * QUANTUM
 
 
-@kernel("void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], uint64[::1], int64[:,::1], int64, int64)")
-def _meet(bits, rows, all_rows, pieces, needs, masks, new, low, high):
-    """Set bits for the rows of pieces ``low..high``; count the new ones per bit.
+@kernel("void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], int64[::1], int64, int64)")
+def meet_rows(bits, rows, all_rows, pieces, needs, new, low, high):
+    """Set bits for the rows of pieces ``low..high``; count the rows that are new to each need.
 
-    ``needs`` (k, 2): stretch and word, sorted by stretch; ``masks`` (k,): the bits to set in it.
+    ``needs`` (k, 3): stretch, word and bit. One pass per bit and no jump: almost every row has met
+    almost everything, and where it has not, a test would be a coin toss.
     """
     for p in range(low, high):
         for k in range(needs.shape[0]):
             if needs[k, 0] != pieces[p, SPLIT]:
                 continue
-            word = bits[needs[k, 1]]
-            mask = masks[k]
+            word, bit = bits[needs[k, 1]], np.uint64(needs[k, 2])
+            mask, met = np.uint64(1) << bit, np.uint64(0)
             for i in range(pieces[p, LOW], pieces[p, HIGH]):
                 row = np.uint32(i) if all_rows else np.uint32(rows[i])
-                missing = mask & ~word[row]
-                if missing != 0:
-                    word[row] |= mask
-                    for bit in range(64):
-                        new[needs[k, 1], bit] += np.int64((missing >> np.uint64(bit)) & np.uint64(1))
+                met += (word[row] >> bit) & np.uint64(1)
+                word[row] |= mask
+            new[k] += pieces[p, HIGH] - pieces[p, LOW] - np.int64(met)
 
 
-@kernel("void(uint64[:,::1], int32[::1], boolean, int64, int64, int64, int64[:,::1])")
-def _count_met(bits, rows, all_rows, start, stop, words, met):
-    """Count for each bit how many of the rows at positions ``start..stop`` have it set."""
-    for w in range(words):
-        for i in range(start, stop):
-            row = np.uint32(i) if all_rows else np.uint32(rows[i])
+@kernel("int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64, int64, int64, int64[:,::1])")
+def weigh_met(bits, rows, all_rows, weights, start, stop, words, met):
+    """Add up, for each bit, the weights of the rows at positions ``start..stop`` that have it set.
+
+    Returns the weight of all these rows; ``weights`` is empty for unit weights.
+    """
+    total = np.int64(0)
+    for i in range(start, stop):
+        row = np.uint32(i) if all_rows else np.uint32(rows[i])
+        weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
+        total += weight
+        for w in range(words):
             value = bits[w, row]
             bit = 0
             while value != 0:
-                met[w, bit] += np.int64(value & np.uint64(1))
+                met[w, bit] += weight * np.int64(value & np.uint64(1))
                 value >>= np.uint64(1)
                 bit += 1
+    return total
 
 
 class Meetings:
@@ -132,33 +138,30 @@ class Meetings:
     def _slot(self, kind, number):
         return self._slots.setdefault((kind, number), len(self._slots))
 
-    def _needed(self, paths):
-        """(stretch, word) and mask of everything on the paths that some row has not met yet."""
-        masks: dict[tuple[int, int], int] = {}
+    def _needs(self, paths):
+        """(stretch, word, bit) of everything on the paths that some row has not met yet."""
+        needs = []
         for stretch, path in enumerate(paths):
+            groups = {int(g) for g in self._group[list(path)] if g >= 0}
             slots = [self._slot("feature", feature) for feature in path]
-            slots += [self._slot("group", int(g)) for g in self._group[list(path)] if g >= 0]
-            for word, bit in (divmod(slot, 64) for slot in slots):
-                if self._met[word, bit] < self.n_rows:
-                    masks[stretch, word] = masks.get((stretch, word), 0) | (1 << bit)
-        return masks
+            slots += [self._slot("group", g) for g in sorted(groups)]
+            needs += [(stretch, *divmod(slot, 64)) for slot in slots]
+        return [need for need in needs if self._met[need[1:]] < self.n_rows]
 
     def meet(self, rows, all_rows, pieces, paths):
         """Let the rows of each stretch read the features on its path."""
-        masks = self._needed(paths)
-        if not masks or not len(pieces):
+        needs = np.array(self._needs(paths), dtype=SUM).reshape(-1, 3)
+        if not len(needs) or not len(pieces):
             return
-        needs = np.array(list(masks), dtype=SUM)
-        values = np.array(list(masks.values()), dtype=WORD)
         parts = self._threads.count if len(pieces) > 4 else 1
-        new = np.zeros((parts, *self._met.shape), dtype=SUM)
+        new = np.zeros((parts, len(needs)), dtype=SUM)
 
         def work(part):
             low, high = part * len(pieces) // parts, (part + 1) * len(pieces) // parts
-            _meet(self._bits, rows, all_rows, pieces, needs, values, new[part], low, high)
+            meet_rows(self._bits, rows, all_rows, pieces, needs, new[part], low, high)
 
         self._threads.run(parts, work)
-        self._met += new.sum(axis=0)
+        np.add.at(self._met, (needs[:, 1], needs[:, 2]), new.sum(axis=0))
 
     def quanta(self):
         """Sum over all rows of what they have paid, exactly."""
@@ -167,15 +170,15 @@ class Meetings:
             for (kind, number), slot in self._slots.items()
         )
 
-    def unmet(self, rows, all_rows, start, stop):
-        """Rows at positions ``start..stop`` that have not read each feature (d,), each group (G,)."""
-        size = stop - start
+    def unmet(self, rows, all_rows, weights, start, stop):
+        """Weight at positions ``start..stop`` that has not read each feature (d,), each group (G,)."""
         met = np.zeros_like(self._met)
-        _count_met(self._bits, rows, all_rows, start, stop, -(-len(self._slots) // 64), met)
-        features = np.full(len(self._price), size, dtype=SUM)
-        groups = np.full(len(self._fee), size, dtype=SUM)
+        words = -(-len(self._slots) // 64)
+        total = weigh_met(self._bits, rows, all_rows, weights, start, stop, words, met)
+        features = np.full(len(self._price), total, dtype=SUM)
+        groups = np.full(len(self._fee), total, dtype=SUM)
         for (kind, number), slot in self._slots.items():
-            (features if kind == "feature" else groups)[number] = size - met[divmod(slot, 64)]
+            (features if kind == "feature" else groups)[number] = total - met[divmod(slot, 64)]
         return features, groups
 
 
@@ -186,28 +189,31 @@ class RowPurchases(Purchases):
     Rows keep what they met in any tree, also in trees whose sample they were not part of.
     """
 
-    def __init__(self, price, group, fee, meetings, *, at_once=True):
+    def __init__(self, price, group, fee, meetings, weights):
         self.meetings = meetings
-        super().__init__(price, group, fee, at_once=at_once)
+        self._weights = weights
+        super().__init__(price, group, fee)
 
     def prices(self, stretches=None):
         """Return the mean price of a split per stretch and feature (k, d).
 
-        ``stretches``: the row set, the number of rows that one tree sees, and for each stretch its
-        start, stop and the features on the path to it.
+        ``stretches``: the row set, the weight that the tree sees, and for each stretch its start,
+        stop and the features on the path to it.
         """
-        row_set, n_rows, places = stretches
+        row_set, weight, places = stretches
         found = np.empty((len(places), len(self.price)))
         for number, (start, stop, path) in enumerate(places):
-            features, groups = self.meetings.unmet(row_set.rows, row_set.all_rows, start, stop)
+            features, groups = self.meetings.unmet(
+                row_set.rows, row_set.all_rows, self._weights, start, stop
+            )
             on_path = list(path)
             features[on_path] = 0
             opened = self.group[on_path]
             groups[opened[opened >= 0]] = 0
             own = features * (self.price * QUANTUM)
             if len(groups):
-                shared = groups * (self.fee * QUANTUM)
+                # Rows that lack the group lack each of its features, so a met feature adds no fee.
                 lacks = (self.group >= 0) & (features > 0)
-                own = own + np.where(lacks, shared[self.group], 0.0)
-            found[number] = own / n_rows
+                own = own + np.where(lacks, (groups * (self.fee * QUANTUM))[self.group], 0.0)
+            found[number] = own / weight
         return found
