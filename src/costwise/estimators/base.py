@@ -161,6 +161,20 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
 
         save(self, path)
 
+    def _stored_params(self) -> dict[str, Any]:
+        """Constructor parameters for a model file."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        return params
+
+    def _restore(self, policy: Policy) -> None:
+        """Take the policy of a model file, and what follows from it. Subclasses check the rest."""
+        self.policy_ = policy
+        self.n_features_in_ = policy.n_features
+        if policy.costs.feature_names is not None:
+            self.feature_names_in_ = np.array(policy.costs.feature_names, dtype=object)
+        if policy.output.classes is not None:
+            self.classes_ = policy.output.classes
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

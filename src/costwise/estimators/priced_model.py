@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import BaseDecisionTree
-from sklearn.utils import get_tags
+from sklearn.utils import ClassifierTags, RegressorTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from costwise.core.trees import Trees
@@ -54,7 +54,9 @@ class PricedModel(CostAware):
 
     Notes
     -----
-    There is no ``fit``: the model is used as it is, and stays fitted when cloned.
+    There is no ``fit``: the model is used as it is, and stays fitted when cloned. In a model file
+    trees and forests are stored as plain arrays; read back, ``model`` is None and everything else
+    works as before. Other models are stored with skops.
 
     Examples
     --------
@@ -89,32 +91,31 @@ class PricedModel(CostAware):
     @property
     def n_features_in_(self) -> int:  # type: ignore[override]
         """Number of columns the model was fitted on."""
-        if isinstance(self.model, CostAware):
-            return self.model.policy_.n_features
-        try:
-            return int(self.model.n_features_in_)
-        except AttributeError:
-            raise TypeError(
-                f"model is a {type(self.model).__name__} without n_features_in_: give a fitted scikit-learn estimator."
-            ) from None
+        return self.policy_.n_features
 
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
-        """Column names the model was fitted with, where it was fitted on a frame."""
-        names: npt.NDArray[Any] = self.model.feature_names_in_
-        return names
+        """Column names, where the model was fitted on a frame."""
+        if (names := self.policy_.costs.feature_names) is None:
+            raise AttributeError("the model was fitted without column names")
+        return np.array(names, dtype=object)
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """Labels of a classifier."""
-        classes: npt.NDArray[Any] = self.model.classes_
+        if (classes := self.policy_.output.classes) is None:
+            raise AttributeError("the model is a regressor: it has no classes")
         return classes
 
     def _make_policy(self) -> Policy:
         self._check_fitted()
+        if not hasattr(self.model, "n_features_in_"):
+            raise TypeError(
+                f"model is a {type(self.model).__name__} without n_features_in_: give a fitted scikit-learn estimator."
+            )
         names = getattr(self.model, "feature_names_in_", None)
         names = None if names is None else [str(name) for name in names]
-        costs = Costs.of(self.costs, self.n_features_in_, names)
+        costs = Costs.of(self.costs, int(self.model.n_features_in_), names)
         for adapt in ADAPTERS:
             if (policy := adapt(self.model, costs)) is not None:
                 return policy
@@ -143,20 +144,34 @@ class PricedModel(CostAware):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R2 of a regressor."""
-        measure = accuracy_score if is_classifier(self.model) else r2_score
+        measure = r2_score if self.policy_.output.classes is None else accuracy_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _check_fitted(self) -> None:
-        check_is_fitted(self.model)
+        if self.model is not None:
+            check_is_fitted(self.model)
+
+    def _stored_params(self) -> dict[str, Any]:
+        # The policy holds all that prediction needs: a forest is stored as plain arrays.
+        return {"model": None}
+
+    def _restore(self, policy: Policy) -> None:
+        self.model = policy.source.model if isinstance(policy, WholePolicy) else None
+        self.costs = policy.costs
+        self._policy = policy
 
     def __sklearn_clone__(self) -> PricedModel:
-        return PricedModel(self.model, self.costs, self.fallback, self.background)
+        twin = PricedModel(self.model, self.costs, self.fallback, self.background)
+        if self.model is None:  # read from a file: the policy is all there is
+            twin._policy = self._policy
+        return twin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.model)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        if self.policy_.output.classes is None:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        else:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
 
 

@@ -171,18 +171,14 @@ class WholePolicy(Policy):
                 "class of your own, or keep the function beside the model."
             )
         settings = {"method": source.method, "names": source.names, "fill_empty": self.fill_empty}
-        arrays: dict[str, Any] = {
+        optional = {"fallback": self.fallback, "fill": self.fill, "labels": source.labels}
+        given: dict[str, Any] = {
+            name: array for name, array in optional.items() if array is not None
+        }
+        return settings, {
             "reads": self._reads.astype(np.int64),
             "model": Foreign(source.model),
-        }
-        for name, array in (
-            ("fallback", self.fallback),
-            ("fill", self.fill),
-            ("labels", source.labels),
-        ):
-            if array is not None:
-                arrays[name] = array
-        return settings, arrays
+        } | given
 
     @classmethod
     def from_state(cls, costs: Costs, output: Output, state: State) -> WholePolicy:

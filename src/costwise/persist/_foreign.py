@@ -1,0 +1,69 @@
+"""Models of other libraries inside our files, through skops: no pickle, types named by the user."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from costwise.exceptions import BadModelFile
+
+ADVICE = "pip install 'costwise[files]'"
+
+
+def dump(model: Any) -> bytes:
+    """A foreign model as bytes that are the same each time."""
+    return _stable(_skops().dumps(model))
+
+
+def loader(trusted: Sequence[str]) -> Callable[[bytes], Any]:
+    """A function that reads foreign models of types that skops or the user trusts."""
+
+    def load(content: bytes) -> Any:
+        skops = _skops()
+        if unknown := sorted(set(skops.get_untrusted_types(data=content)) - set(trusted)):
+            raise BadModelFile(
+                f"the file holds objects of {', '.join(unknown)}, which are not known to be safe. If you trust the "
+                f"file, load it with trusted={unknown!r}."
+            )
+        return skops.loads(content, trusted=list(trusted))
+
+    return load
+
+
+def refuse(content: bytes) -> Any:
+    """Used where nothing foreign can be run."""
+    raise BadModelFile(
+        "the file holds a model of another library: read it with costwise.load(path, trusted=[...])."
+    )
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError(f"models of other libraries are stored with skops: {ADVICE}") from None
+    return skops.io
+
+
+def _stable(content: bytes) -> bytes:
+    """Give skops' archive fixed dates and numbers: it names objects by memory address."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    schema = members.pop("schema.json").decode("utf-8")
+    numbers: dict[str, str] = {}
+    for address in re.findall(r'"__id__": (\d+)', schema):
+        numbers.setdefault(address, str(len(numbers) + 1))
+    renamed = re.sub(r'("__id__": )(\d+)', lambda m: m[1] + numbers[m[2]], schema)
+    files = {name: f"{numbers.get(name.split('.')[0], name.split('.')[0])}.npy" for name in members}
+    for old, new in files.items():
+        renamed = renamed.replace(json.dumps(old), json.dumps(new))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in sorted(files, key=files.__getitem__):
+            archive.writestr(zipfile.ZipInfo(files[name], (1980, 1, 1, 0, 0, 0)), members[name])
+        archive.writestr(zipfile.ZipInfo("schema.json", (1980, 1, 1, 0, 0, 0)), renamed)
+    return stream.getvalue()
