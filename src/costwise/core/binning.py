@@ -263,8 +263,18 @@ def encode_matrix(X, bins, layout, threads):
         chosen = slice(features[0], features[-1] + 1) if adjacent else features
         for row in range(0, X.shape[0], TILE):
             tile = np.ascontiguousarray(X[row : row + TILE, chosen].T, dtype=_float(X))
-            for values, byte, (feature, stride, _, count) in zip(tile, bytes_of, members, strict=True):
-                encode(values, bins.thresholds[feature], int(count), int(stride), codes[block], row, byte)
+            for values, byte, (feature, stride, _, count) in zip(
+                tile, bytes_of, members, strict=True
+            ):
+                encode(
+                    values,
+                    bins.thresholds[feature],
+                    int(count),
+                    int(stride),
+                    codes[block],
+                    row,
+                    byte,
+                )
 
     threads.run(layout.n_blocks, work)
     return codes.view(WORD)[:, :, 0]

@@ -57,7 +57,9 @@ class RowSet:
         small = len(pieces) * partition.CHUNK * 8 < SMALL
         parts = 1 if small else min(len(pieces), 2 * self.threads.count)
         count = len(pieces)
-        self.threads.run(parts, lambda part: work(part * count // parts, (part + 1) * count // parts))
+        self.threads.run(
+            parts, lambda part: work(part * count // parts, (part + 1) * count // parts)
+        )
 
     def divide(self, splits, *, carry):
         """Partition the stretches of ``splits``; return the number of rows that went left in each."""

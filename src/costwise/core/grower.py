@@ -33,6 +33,10 @@ class Rules:
         What one unit of the integer gain is worth.
     floor : float
         A split must be worth more than this, net of its price.
+    sort_last : bool
+        Move rows also for the last level of splits, so that every leaf owns a stretch.
+    criterion : int
+        Code of the criterion, see :mod:`costwise.core.criteria`.
     """
 
     max_depth: int
@@ -40,6 +44,7 @@ class Rules:
     rate: float
     unit: float
     floor: float
+    sort_last: bool = False
     criterion: int = SQUARED
 
 
@@ -143,12 +148,19 @@ class Grower:
             taken = [(node, *chosen[node.number]) for node in level if node.number in chosen]
             self._end([node for node in level if node.number not in chosen])
             # Packed sums tell the children's totals, so the rows of a last level need not move.
-            if not taken or (last and self._packed):
+            if not taken or (last and self._packed and not rules.sort_last):
                 self._finish(taken)
                 return tree
             level = self._split(taken, carry=depth + 2 <= rules.max_depth)
         self._end(level)
         return tree
+
+    def root_gains(self, total, rules, allowed):
+        """Best gain of every feature at the root, in units of the statistics."""
+        self._rules, self._allowed = rules, allowed
+        self._packed = self.engine.width == 1
+        self._free = set()
+        return self._score([Node(0, 0, self.engine.row_set.n_rows, total)], True)[0][0]
 
     def _choose(self, level, last):
         """Score a level and take splits: {node number: (feature, cut, left total or None)}."""
@@ -162,11 +174,15 @@ class Grower:
         stretches = (self.engine.row_set, int(self._tree.total[0][0]), places)
         prices = self.purchases.prices(stretches)
         chosen: dict[int, tuple[int, int, int | None]] = {}
-        while (pick := splitting.choose(gain, rules.unit, prices, rules.rate, pending, rules.floor)) >= 0:
+        while (
+            pick := splitting.choose(gain, rules.unit, prices, rules.rate, pending, rules.floor)
+        ) >= 0:
             number, feature = divmod(pick, d)
             node = nodes[number]
             row = number if len(prices) > 1 else 0
-            self._tree.net[node.number] = gain[number, feature] * rules.unit - rules.rate * prices[row, feature]
+            self._tree.net[node.number] = (
+                gain[number, feature] * rules.unit - rules.rate * prices[row, feature]
+            )
             self.purchases.taken(feature)
             pending[number] = False
             part = None if left is None else unpack(int(left[number, feature]))
@@ -181,7 +197,7 @@ class Grower:
             if node.number in done:
                 continue
             other = node.sibling
-            if other is None or node.slot < 0 and other.slot < 0:
+            if other is None or (node.slot < 0 and other.slot < 0):
                 jobs.append(self._job(node, place, None, last))
                 continue
             done |= {node.number, other.number}
@@ -197,7 +213,11 @@ class Grower:
         if self._packed:
             totals = (totals[:, 1] << COUNT_BITS) + totals[:, 0]
         return self.engine.score(
-            np.array(jobs, dtype=SUM), totals, self._allowed, self._rules.min_leaf, self._rules.criterion
+            np.array(jobs, dtype=SUM),
+            totals,
+            self._allowed,
+            self._rules.min_leaf,
+            self._rules.criterion,
         )
 
     def _job(self, node, place, other, last):
@@ -226,7 +246,9 @@ class Grower:
 
     def _split(self, taken, carry):
         """Partition the rows of nodes that were split; return their children."""
-        splits = np.array([self._row(node, feature, cut) for node, feature, cut, _ in taken], dtype=SUM)
+        splits = np.array(
+            [self._row(node, feature, cut) for node, feature, cut, _ in taken], dtype=SUM
+        )
         lefts = self.engine.divide(splits, carry=carry)
         self._tree.levels.append(([entry[0].number for entry in taken], splits))
         if not self._packed:

@@ -45,7 +45,9 @@ def _sides(split, table):
     "void(uint64[:,::1], int32[::1], int32[::1], boolean, boolean, int32[::1], int32[::1], int64[:,::1],"
     " int64[:,::1], int64, int64)"
 )
-def divide(words, rows, gradients, all_rows, carry, to_rows, to_gradients, splits, pieces, low, high):
+def divide(
+    words, rows, gradients, all_rows, carry, to_rows, to_gradients, splits, pieces, low, high
+):
     """Sort pieces ``low..high`` into scratch, left rows from the front, right rows from the back.
 
     Notes the number of left rows in column LEFTS. ``carry``: gradients travel with their rows.

@@ -78,7 +78,9 @@ class Purchases:
         self._prices[0] = self.marginal() * QUANTUM
 
 
-@kernel("void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], int64[::1], int64, int64)")
+@kernel(
+    "void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], int64[::1], int64, int64)"
+)
 def meet_rows(bits, rows, all_rows, pieces, needs, new, low, high):
     """Set bits for the rows of pieces ``low..high``; count the rows that are new to each need.
 
@@ -166,7 +168,8 @@ class Meetings:
     def quanta(self):
         """Sum over all rows of what they have paid, exactly."""
         return sum(
-            int(self._met[divmod(slot, 64)]) * int((self._price if kind == "feature" else self._fee)[number])
+            int(self._met[divmod(slot, 64)])
+            * int((self._price if kind == "feature" else self._fee)[number])
             for (kind, number), slot in self._slots.items()
         )
 

@@ -56,7 +56,9 @@ class Rounder:
 
         def work(part):
             start, stop = part * ROWS, min((part + 1) * ROWS, len(gradients))
-            self._largest[part] = round_part(gradients, scale, out, start, stop, self._squares[part])
+            self._largest[part] = round_part(
+                gradients, scale, out, start, stop, self._squares[part]
+            )
 
         while True:
             scale = math.ldexp(1.0, self._guess)
@@ -76,4 +78,3 @@ def round_weights(weights, n_rows):
     bits = min(WEIGHT_BITS, 62 - GRADIENT_BITS - max(int(n_rows).bit_length(), 1))
     power = bits - math.frexp(float(weights.max()))[1]
     return np.rint(np.ldexp(weights, power)).astype(SUM), power
-

@@ -43,7 +43,9 @@ def scan_packed(histogram, base, states, bins, total, min_leaf):
         held += histogram[base + b]
         left = held & _COUNT
         if left >= min_leaf and weight - left >= min_leaf:
-            gain = squared_gain(np.float64(held >> COUNT_BITS), np.float64(left), node_sum, node_weight)
+            gain = squared_gain(
+                np.float64(held >> COUNT_BITS), np.float64(left), node_sum, node_weight
+            )
             if gain > best:
                 best, chosen = gain, held
                 cut = 2 * b if missing != 0 else _side(left, weight - left, b)
@@ -51,7 +53,9 @@ def scan_packed(histogram, base, states, bins, total, min_leaf):
             both = held + missing
             left = both & _COUNT
             if left >= min_leaf and weight - left >= min_leaf:
-                gain = squared_gain(np.float64(both >> COUNT_BITS), np.float64(left), node_sum, node_weight)
+                gain = squared_gain(
+                    np.float64(both >> COUNT_BITS), np.float64(left), node_sum, node_weight
+                )
                 if gain > best:
                     best, chosen, cut = gain, both, 2 * b + 1
     return best, cut, chosen
@@ -66,7 +70,12 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins = members[m, 0], members[m, 1], members[m, 2], members[m, 3]
+            feature, stride, states, bins = (
+                members[m, 0],
+                members[m, 1],
+                members[m, 2],
+                members[m, 3],
+            )
             if not allowed[feature]:
                 continue
             if last - first == 1:
@@ -82,10 +91,10 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
 @kernel(inline=True)
 def _wanted(block, members, offsets, allowed):
     """Whether a block holds an allowed feature."""
+    wanted = False
     for m in range(offsets[block * BLOCK], offsets[(block + 1) * BLOCK]):
-        if allowed[members[m, 0]]:
-            return True
-    return False
+        wanted |= allowed[members[m, 0]]
+    return wanted
 
 
 @kernel(
@@ -112,7 +121,14 @@ def score_packed(
             build_packed(words[block], rows, gradients, job[START], job[STOP], all_rows, own)
             if job[NODE] >= 0:
                 _scan_packed_block(
-                    own, block, job[NODE], (members, offsets), allowed, totals, min_leaf, (gain, cut, left)
+                    own,
+                    block,
+                    job[NODE],
+                    (members, offsets),
+                    allowed,
+                    totals,
+                    min_leaf,
+                    (gain, cut, left),
                 )
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
@@ -161,7 +177,12 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins = members[m, 0], members[m, 1], members[m, 2], members[m, 3]
+            feature, stride, states, bins = (
+                members[m, 0],
+                members[m, 1],
+                members[m, 2],
+                members[m, 3],
+            )
             if not allowed[feature]:
                 continue
             own[:states] = 0

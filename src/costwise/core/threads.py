@@ -17,7 +17,9 @@ from typing import Any
 
 def count_threads(n_jobs: int | None) -> int:
     """Return how many threads ``n_jobs`` stands for: None is all cores, -2 all cores but one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if n_jobs is None:
         return cores
     if n_jobs == 0:

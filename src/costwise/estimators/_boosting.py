@@ -1,0 +1,338 @@
+"""The parts of cost-aware boosting, usable without an estimator.
+
+:class:`BinnedData` holds the codes of a matrix. :class:`Booster` grows trees on gradients that the
+caller supplies, pays for what they test, and adds them to scores. Several ensembles may grow on one
+booster and then share its purchases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core import partition
+from costwise.core.binning import Bins, Layout, encode_matrix, find_bins
+from costwise.core.dtypes import GRADIENT, PACKED_ROWS, SUM
+from costwise.core.engine import Engine, RowSet
+from costwise.core.grower import Grower, Grown, Rules
+from costwise.core.purchases import Meetings, Purchases, RowPurchases
+from costwise.core.rounding import Rounder, round_weights
+from costwise.core.threads import Threads
+from costwise.core.trees import Trees
+from costwise.costs import FlatCosts
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+MIN_GAIN = 1e-12
+"""A split must be worth more than this share of the sum of squared gradients."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedData:
+    """Codes of the training rows, and of further rows under the same bins.
+
+    Attributes
+    ----------
+    bins, layout : Bins, Layout
+        Thresholds, and where features lie.
+    words : uint64 (blocks, n)
+        Codes of the training rows.
+    others : list of uint64 arrays
+        Codes of the further matrices.
+    weight : int64 (n,), or empty
+        Rounded sample weights.
+    power : int
+        Power of two by which weights were multiplied.
+    """
+
+    bins: Bins
+    layout: Layout
+    words: npt.NDArray[np.uint64]
+    others: list[npt.NDArray[np.uint64]]
+    weight: npt.NDArray[np.int64]
+    power: int
+
+    @classmethod
+    def prepare(
+        cls,
+        X: Array,
+        threads: Threads,
+        sample_weight: Floats | None = None,
+        others: Sequence[Array] = (),
+    ) -> BinnedData:
+        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``."""
+        weight, power = np.empty(0, dtype=SUM), 0
+        if sample_weight is not None and (sample_weight != 1).any():
+            weight, power = round_weights(sample_weight, len(X))
+        bins = find_bins(X, weight, threads)
+        missing = bins.missing.copy()
+        for other in others:
+            missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
+        bins = Bins(thresholds=bins.thresholds, count=bins.count, missing=missing)
+        layout = Layout.plan(bins)
+        words = encode_matrix(X, bins, layout, threads)
+        coded = [encode_matrix(other, bins, layout, threads) for other in others]
+        return cls(bins, layout, words, coded, weight, power)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How trees are grown and paid for; see :class:`costwise.GreedyMiserRegressor` for the meanings."""
+
+    lam: float = 0.0
+    lam_scale: str = "mean"
+    learning_rate: float = 0.1
+    max_depth: int = 3
+    min_samples_leaf: int = 20
+    penalty: str = "model"
+    reuse_within_round: bool = True
+    force_split: bool = False
+    half: bool = True
+
+
+@dataclass
+class Tree:
+    """One tree with real thresholds and values.
+
+    Attributes
+    ----------
+    grown : Grown
+        Its structure, and where rows ended.
+    value : float64 (nodes, width)
+        Steps, learning rate included, of all nodes.
+    output : int
+        Score that a width-1 tree adds to.
+    """
+
+    grown: Grown
+    value: Floats
+    output: int = 0
+
+
+@dataclass
+class Sample:
+    """What a tree may see: some rows (ascending) and some features; None means all."""
+
+    rows: npt.NDArray[np.int32] | None = None
+    features: npt.NDArray[np.bool_] | None = field(default=None)
+
+
+class Booster:
+    """Grows trees on given gradients and pays for what they test.
+
+    Parameters
+    ----------
+    data : BinnedData
+        The rows.
+    costs : FlatCosts
+        The prices.
+    settings : Settings
+        How to grow.
+    threads : Threads
+        Who does the work.
+    track : bool
+        Keep account of what each training row has met (always on with ``penalty="row"``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from costwise import Costs
+    >>> from costwise.core.threads import Threads
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.sign(X[:, 1])
+    >>> with Threads(1) as threads:
+    ...     data = BinnedData.prepare(X, threads)
+    ...     flat = Costs([1, 1, 1]).flat
+    ...     booster = Booster(data, flat, Settings(learning_rate=1.0, max_depth=1), threads)
+    ...     total = np.zeros((1, 200))
+    ...     tree = booster.grow(y[None, :])
+    ...     booster.add(tree, total)
+    >>> booster.purchases.order, bool(np.allclose(total[0], y))
+    ([1], True)
+    """
+
+    def __init__(
+        self,
+        data: BinnedData,
+        costs: FlatCosts,
+        settings: Settings,
+        threads: Threads,
+        *,
+        track: bool = False,
+    ) -> None:
+        self.data, self.settings, self.threads = data, settings, threads
+        self.n_rows = data.words.shape[1]
+        prices = (costs.price, costs.group, costs.fee)
+        self.meetings = (
+            Meetings(self.n_rows, *prices, threads) if track or settings.penalty == "row" else None
+        )
+        self.purchases: Purchases = (
+            RowPurchases(*prices, self.meetings, data.weight)
+            if settings.penalty == "row"
+            else Purchases(*prices, at_once=settings.reuse_within_round)
+        )
+        self._engine = Engine(data.words, data.layout, threads)
+        self._grower = Grower(self._engine, self.purchases)
+        self._rounders: dict[int, Rounder] = {}
+        self._rounded: npt.NDArray[np.int32] = np.empty((0, 0), dtype=GRADIENT)
+        self._outside: RowSet | None = None
+        self._all = np.ones(len(costs.price), dtype=bool)
+
+    def grow(
+        self,
+        gradients: Floats,
+        sample: Sample | None = None,
+        output: int = 0,
+        curvature: Floats | None = None,
+        factor: float = 1.0,
+    ) -> Tree:
+        """Grow one tree on negative gradients (width, n).
+
+        With ``curvature`` of the same shape, leaf values are one Newton step (times ``factor``)
+        instead of the mean.
+        """
+        sample = sample or Sample()
+        self._sample = sample
+        exponent, total, squares = self._begin(gradients, sample)
+        rules = self._rules(exponent, total, squares, sort_last=curvature is not None)
+        allowed = self._all if sample.features is None else sample.features
+        grown = self._grower.grow(total, rules, allowed)
+        if curvature is None:
+            value = self._means(grown, exponent)
+        else:
+            value = self._newton_steps(grown, exponent, curvature) * factor
+        return Tree(grown, value * self.settings.learning_rate, output)
+
+    def _begin(self, gradients: Floats, sample: Sample) -> tuple[int, npt.NDArray[np.int64], float]:
+        """Round the gradients and hand them to the engine: exponent, totals, sum of squares."""
+        width, n = gradients.shape
+        if self._rounded.shape != (width, n):
+            self._rounded = np.empty((width, n), dtype=GRADIENT)
+        rounder = self._rounders.setdefault(width, Rounder(width * n, self.threads))
+        exponent, squares = rounder(gradients.reshape(-1), self._rounded.reshape(-1))
+        rows = slice(None) if sample.rows is None else sample.rows
+        if width == 1 and not len(self.data.weight) and n <= PACKED_ROWS:
+            rounded = self._rounded[0]
+            self._engine.begin(gradients=rounded, chosen=sample.rows)
+            chosen = rounded[rows]
+            count = len(chosen)
+            if sample.rows is not None:
+                squares = int((chosen.astype(SUM) ** 2).sum())
+            return exponent, np.array([count, chosen.sum(dtype=SUM)]), float(squares)
+        statistics = np.empty((n, width + 1), dtype=SUM)
+        statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
+        np.multiply(self._rounded.T, statistics[:, :1], out=statistics[:, 1:])
+        self._engine.begin(statistics=statistics, chosen=sample.rows)
+        chosen = statistics[rows]
+        weighted = float((self._rounded.T[rows] * chosen[:, 1:].astype(np.float64)).sum())
+        return exponent, chosen.sum(axis=0), weighted
+
+    def _rules(
+        self, exponent: int, total: npt.NDArray[np.int64], squares: float, *, sort_last: bool
+    ) -> Rules:
+        """Translate the settings into the units of the rounded statistics."""
+        settings, power = self.settings, self.data.power
+        square = math.ldexp(1.0, -2 * exponent - power)
+        weight = math.ldexp(float(total[0]), -power)
+        return Rules(
+            max_depth=settings.max_depth,
+            min_leaf=math.ceil(math.ldexp(settings.min_samples_leaf, power)),
+            rate=settings.lam * (weight if settings.lam_scale == "mean" else 1.0),
+            unit=square * (0.5 if settings.half else 1.0),
+            floor=-math.inf if settings.force_split else MIN_GAIN * squares * square,
+            sort_last=sort_last,
+        )
+
+    def _means(self, grown: Grown, exponent: int) -> Floats:
+        """Mean gradient of every node, (nodes, width)."""
+        total = np.array(grown.total).astype(np.float64)
+        means: Floats = np.ldexp(total[:, 1:] / total[:, :1], -exponent)
+        return means
+
+    def _newton_steps(self, grown: Grown, exponent: int, curvature: Floats) -> Floats:
+        """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
+        rows = self._engine.row_set
+        weight = self.data.weight if len(self.data.weight) else np.ones(self.n_rows, dtype=SUM)
+        rounded = np.rint(np.ldexp(curvature, 30)).astype(SUM)
+        sums = np.zeros((len(grown.feature), len(curvature)), dtype=object)
+        for (start, stop), node in zip(grown.splits[:, :2].tolist(), grown.ends, strict=True):
+            here = slice(start, stop) if rows.all_rows else rows.rows[start:stop]
+            for k, row in enumerate(rounded):
+                # Halves of the products keep each sum within 64 bits.
+                high, low = np.divmod(row[here], 1 << 15)
+                sums[node, k] = (int((high * weight[here]).sum()) << 15) + int(
+                    (low * weight[here]).sum()
+                )
+        for node in range(len(grown.feature) - 1, -1, -1):
+            if grown.feature[node] >= 0:
+                sums[node] = sums[grown.left[node]] + sums[grown.right[node]]
+        below = sums.astype(np.float64)
+        above = np.array(grown.total).astype(np.float64)[:, 1:]
+        steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+        return np.ldexp(steps, 30 - exponent)
+
+    def add(self, tree: Tree, total: Floats) -> None:
+        """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
+        self._apply(tree, tree.grown.splits, self._engine.row_set, total, self.meetings)
+        if self._sample.rows is not None and len(self._sample.rows) < self.n_rows:
+            outside = np.ones(self.n_rows, dtype=bool)
+            outside[self._sample.rows] = False
+            if self._outside is None:
+                self._outside = RowSet(self.data.words, self.threads)
+            self._outside.reset(np.flatnonzero(outside).astype(np.int32))
+            self.follow(tree, self._outside, total, self.meetings)
+
+    def follow(self, tree: Tree, row_set: RowSet, total: Floats, meetings: Meetings | None) -> None:
+        """Add a tree to the scores of rows it was not grown on, and let them pay."""
+        self._apply(tree, row_set.follow(tree.grown), row_set, total, meetings)
+
+    def _apply(
+        self,
+        tree: Tree,
+        ends: npt.NDArray[np.int64],
+        row_set: RowSet,
+        total: Floats,
+        meetings: Meetings | None,
+    ) -> None:
+        pieces = partition.cut_up(ends)
+        width = tree.value.shape[1]
+        scores = total[tree.output : tree.output + 1] if width == 1 else total
+        row_set.add_values(ends, pieces, np.ascontiguousarray(tree.value[tree.grown.sides]), scores)
+        if meetings is not None:
+            meetings.meet(row_set.rows, row_set.all_rows, pieces, tree.grown.paths)
+
+    def root_gains(self, gradients: Floats) -> Floats:
+        """Best gain of every feature at the root, (d,); -inf where there is no split."""
+        exponent, total, squares = self._begin(gradients, Sample())
+        rules = self._rules(exponent, total, squares, sort_last=False)
+        return self._grower.root_gains(total, rules, self._all) * rules.unit
+
+
+def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Trees:
+    """Put trees one after the other into the flat arrays that walks read."""
+    feature = [f for tree in trees for f in tree.grown.feature]
+    cut = [c for tree in trees for c in tree.grown.cut]
+    sizes = [len(tree.grown.feature) for tree in trees]
+    root = np.cumsum([0, *sizes])[:-1].astype(np.int32)
+    offset = np.repeat(root, sizes)
+    left = np.array([c for tree in trees for c in tree.grown.left], dtype=np.int32)
+    right = np.array([c for tree in trees for c in tree.grown.right], dtype=np.int32)
+    return Trees.build(
+        feature=feature,
+        threshold=[
+            bins.threshold(f, c >> 1) if f >= 0 else 0.0 for f, c in zip(feature, cut, strict=True)
+        ],
+        left=np.where(left >= 0, left + offset, -1),
+        right=np.where(right >= 0, right + offset, -1),
+        missing_left=[c >= 0 and c & 1 == 1 for c in cut],
+        value=np.concatenate([tree.value for tree in trees]) if trees else np.empty((0, width)),
+        root=root,
+        output=[tree.output for tree in trees],
+        base=base,
+    )

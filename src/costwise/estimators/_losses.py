@@ -1,0 +1,129 @@
+"""Losses of the boosters: what to start from, and which way to go.
+
+A booster needs from a loss only what :class:`Loss` states. Another loss, for instance one over the
+documents of a query, needs no change to the booster: :meth:`Loss.gradients` sees all scores at once.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core import gradients as kernels
+from costwise.core.threads import Threads
+
+Floats = npt.NDArray[np.float64]
+
+_NOTHING: Floats = np.empty(0)
+
+
+def _steady(number: float) -> float:
+    """Round to 40 significant bits: what remains does not depend on how rows are repeated."""
+    fraction, exponent = math.frexp(number)
+    return math.ldexp(round(math.ldexp(fraction, 40)), exponent - 40)
+
+
+def _sum(values: Floats, weight: Floats) -> float:
+    return math.fsum(values * weight if len(weight) else values)
+
+
+class Loss(ABC):
+    """A loss over the scores of all rows.
+
+    Parameters
+    ----------
+    y : float64 (n,)
+        Targets, or class numbers.
+    weight : float64 (n,), or empty
+        Sample weights; empty for unit weights.
+    """
+
+    n_outputs = 1
+    """Scores per row."""
+
+    newton_factor = 1.0
+    """Factor of Friedman's one-step leaf value."""
+
+    def __init__(self, y: Floats, weight: Floats = _NOTHING) -> None:
+        self.y = np.ascontiguousarray(y, dtype=np.float64)
+        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+        self.total_weight = float(math.fsum(self.weight)) if len(self.weight) else float(len(y))
+
+    @abstractmethod
+    def base(self) -> Floats:
+        """The best constant scores, (n_outputs,)."""
+
+    @abstractmethod
+    def gradients(self, total: Floats, base: Floats, out: Floats, threads: Threads) -> float:
+        """Fill ``out`` (n_outputs, n) with negative gradients at ``base + total``; return the mean loss."""
+
+    def mean(self, total: Floats, base: Floats, threads: Threads) -> float:
+        """Mean loss at ``base + total`` (n_outputs, n)."""
+        return self.gradients(total, base, np.empty((self.n_outputs, 0)), threads)
+
+    def curvature(self, gradient: Floats) -> Floats:
+        """Second derivative at rows with this negative gradient."""
+        size = np.abs(gradient)
+        curvature: Floats = size * (1.0 - size)
+        return curvature
+
+
+class _Compiled(Loss):
+    """A loss whose gradients come from one kernel, row by row."""
+
+    kernel: Callable[..., Any]
+
+    def gradients(self, total: Floats, base: Floats, out: Floats, threads: Threads) -> float:
+        """Run the kernel."""
+        loss = kernels.in_parts(type(self).kernel, total, base, self.y, self.weight, out, threads)
+        return float(loss) / self.total_weight
+
+
+class Squared(_Compiled):
+    """Half the squared error."""
+
+    kernel = staticmethod(kernels.squared)
+
+    def base(self) -> Floats:
+        """The mean."""
+        return np.array([_steady(_sum(self.y, self.weight) / self.total_weight)])
+
+    def curvature(self, gradient: Floats) -> Floats:
+        """One."""
+        return np.ones_like(gradient)
+
+
+class Logistic(_Compiled):
+    """Log-loss of two classes; the score is the log-odds of the second."""
+
+    kernel = staticmethod(kernels.logistic)
+
+    def base(self) -> Floats:
+        """The log-odds of the class frequencies."""
+        positive = _sum(self.y, self.weight)
+        return np.array([_steady(math.log(positive / (self.total_weight - positive)))])
+
+
+class Multinomial(_Compiled):
+    """Log-loss of K classes; the scores are logits."""
+
+    kernel = staticmethod(kernels.multinomial)
+
+    def __init__(self, y: Floats, n_classes: int, weight: Floats = _NOTHING) -> None:
+        super().__init__(y, weight)
+        self.n_outputs = n_classes
+        self.newton_factor = (n_classes - 1) / n_classes
+
+    def base(self) -> Floats:
+        """The logarithms of the class frequencies."""
+        counts = [
+            _sum((self.y == k).astype(np.float64), self.weight) for k in range(self.n_outputs)
+        ]
+        return np.array(
+            [_steady(math.log(max(count, 0.5) / self.total_weight)) for count in counts]
+        )

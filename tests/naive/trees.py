@@ -1,0 +1,219 @@
+"""Greedy Miser by the book: lists, loops and whole numbers of Python.
+
+Gradients are rounded exactly as stated for the library (nearest, on a power-of-two scale from the
+largest); from then on sums are exact. Only the last step, from exact sums to the worth of a split,
+is done in float64, so that ties are ties here and there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+BITS = 21
+
+
+@dataclass
+class Prices:
+    """What a model has bought (section 1: marginal cost of a feature given what is acquired)."""
+
+    price: list[int]
+    group: list[int]
+    fee: list[int]
+    bought: set[int] = field(default_factory=set)
+    order: list[int] = field(default_factory=list)
+
+    def marginal(self, feature):
+        if feature in self.bought:
+            return 0
+        g = self.group[feature]
+        opened = any(self.group[other] == g for other in self.bought)
+        return self.price[feature] + (0 if g < 0 or opened else self.fee[g])
+
+    def take(self, feature):
+        if feature not in self.bought:
+            self.bought.add(feature)
+            self.order.append(feature)
+
+
+@dataclass
+class RowPrices:
+    """What each row has bought."""
+
+    price: list[int]
+    group: list[int]
+    fee: list[int]
+    met: list[set[int]] = field(default_factory=list)
+
+    def mean(self, feature, rows, path, weights, total):
+        own = fees = 0
+        g = self.group[feature]
+        for i in rows:
+            have = self.met[i] | set(path)
+            if feature not in have:
+                own += weights[i]
+                if g >= 0 and all(self.group[other] != g for other in have):
+                    fees += weights[i]
+        worth = own * (self.price[feature] * 1e-9)
+        if g >= 0 and own:
+            worth = worth + fees * (self.fee[g] * 1e-9)
+        return worth / total
+
+
+def thresholds_of(column):
+    """Midpoints of adjacent distinct values, and one above all values."""
+    values = sorted({float(v) for v in column if v == v})
+    return [0.5 * a + 0.5 * b for a, b in zip(values, values[1:], strict=False)]
+
+
+def round_gradients(gradients):
+    """Rounded gradients and the exponent of their scale, from the largest alone."""
+    largest = max(abs(float(g)) for row in gradients for g in row)
+    exponent = BITS - math.frexp(largest)[1] if largest > 0 else 0
+    return [[round(float(g) * 2.0**exponent) for g in row] for row in gradients], exponent
+
+
+def worth(left, total):
+    """S_L^2/m_L + S_R^2/m_R - S^2/m, summed over outputs, as one quotient per output."""
+    result = 0.0
+    m, m_left = total[0], left[0]
+    for s_left, s in zip(left[1:], total[1:], strict=True):
+        difference = float(s_left * m - s * m_left)
+        result += difference * difference / (float(m) * (float(m_left) * float(m - m_left)))
+    return result
+
+
+def sums(rows, weights, rounded):
+    return [sum(weights[i] for i in rows)] + [sum(weights[i] * g[i] for i in rows) for g in rounded]
+
+
+def candidate_cuts(x, rows, thresholds):
+    """(left rows, threshold, missing_left) in the order in which ties are settled."""
+    present = sorted({x[i] for i in rows if x[i] == x[i]})
+    missing = [i for i in rows if x[i] != x[i]]
+    for value in present:
+        above = [t for t in thresholds if t >= value]
+        threshold = min(above) if above else np.finfo(float).max
+        left = [i for i in rows if x[i] <= value]
+        yield left, threshold, False if missing else None
+        if missing:
+            yield left + missing, threshold, True
+
+
+def best_cut(x, rows, thresholds, weights, rounded, min_leaf):
+    """Best cut of one feature: (gain, threshold, missing_left, left rows), lower thresholds first."""
+    total = sums(rows, weights, rounded)
+    best = None
+    for left, threshold, missing_left in candidate_cuts(x, rows, thresholds):
+        part = sums(left, weights, rounded)
+        if part[0] < min_leaf or total[0] - part[0] < min_leaf:
+            continue
+        gain = worth(part, total)
+        if best is None or gain > best[0]:
+            side = 2 * part[0] >= total[0] if missing_left is None else missing_left
+            best = (gain, threshold, side, left)
+    return best
+
+
+@dataclass
+class Leaf:
+    rows: list[int]
+    total: list[int]
+    path: tuple[int, ...] = ()
+    feature: int = -1
+    threshold: float = 0.0
+    missing_left: bool = False
+    net: float = 0.0
+    children: tuple = ()
+
+
+def grow(X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None):
+    """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys."""
+    n, d = X.shape
+    weights = weights or [1] * n
+    rounded, exponent = round_gradients(gradients)
+    unit = (0.5 if half else 1.0) * 2.0 ** (-2 * exponent)
+    if floor is None:
+        squares = sum(w * g[i] ** 2 for g in rounded for i, w in enumerate(weights))
+        floor = 1e-12 * squares * 2.0 ** (-2 * exponent)
+    thresholds = [thresholds_of(X[:, f]) for f in range(d)]
+    root = Leaf(list(range(n)), sums(range(n), weights, rounded))
+    level = [root]
+    for _ in range(max_depth):
+        cuts = {
+            (v, f): cut
+            for v, node in enumerate(level)
+            for f in range(d)
+            if (cut := best_cut(X[:, f], node.rows, thresholds[f], weights, rounded, min_leaf))
+        }
+        pending = set(range(len(level)))
+        children: dict[int, tuple] = {}
+        while True:
+            best = None
+            for (v, f), cut in cuts.items():
+                if v not in pending:
+                    continue
+                if isinstance(prices, RowPrices):
+                    price = prices.mean(f, level[v].rows, level[v].path, weights, root.total[0])
+                else:
+                    price = prices.marginal(f) * 1e-9
+                net = cut[0] * unit - rate * price
+                key = (-net, price, f, v)
+                if net > floor and (best is None or key < best[0]):
+                    best = (key, v, f, cut, net)
+            if best is None:
+                break
+            _, v, f, (_, threshold, side, left), net = best
+            node = level[v]
+            chosen = set(left)
+            right = [i for i in node.rows if i not in chosen]
+            node.feature, node.threshold, node.missing_left, node.net = f, threshold, side, net
+            path = (*node.path, f)
+            node.children = tuple(
+                Leaf(rows, sums(rows, weights, rounded), path) for rows in (sorted(left), right)
+            )
+            children[v] = node.children
+            pending.discard(v)
+            if isinstance(prices, Prices):
+                prices.take(f)
+        level = [child for v in sorted(children) for child in children[v]]
+    if isinstance(prices, RowPrices):
+        for leaf in leaves(root):
+            for i in leaf.rows:
+                prices.met[i] |= set(leaf.path)
+    return root, exponent
+
+
+def leaves(node):
+    return [node] if not node.children else [x for child in node.children for x in leaves(child)]
+
+
+def mean_of(node, exponent):
+    return [s / node.total[0] * 2.0**-exponent for s in node.total[1:]]
+
+
+def describe(node, exponent, learning_rate=1.0):
+    """Nested description for comparisons: split and value of every node."""
+    value = [learning_rate * m for m in mean_of(node, exponent)]
+    if not node.children:
+        return (value,)
+    parts = [describe(child, exponent, learning_rate) for child in node.children]
+    return (node.feature, node.threshold, node.missing_left, value, *parts)
+
+
+def boost_squared(X, y, prices, rate, rounds, learning_rate, max_depth, min_leaf, base=0.0):
+    """Greedy Miser for the squared loss; returns the trees and the training loss before each."""
+    total = [0.0] * len(y)
+    trees, losses = [], []
+    for _ in range(rounds):
+        residual = [float(t) - (base + s) for t, s in zip(y, total, strict=True)]
+        losses.append(0.5 * math.fsum(r * r for r in residual))
+        root, exponent = grow(X, [residual], prices, rate, max_depth, min_leaf)
+        for leaf in leaves(root):
+            step = learning_rate * mean_of(leaf, exponent)[0]
+            for i in leaf.rows:
+                total[i] += step
+        trees.append(describe(root, exponent, learning_rate))
+    return trees, losses
