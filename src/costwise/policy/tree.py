@@ -125,6 +125,7 @@ class TreeCase(Case):
         self._known: dict[int, float] = {}
         self._refused: set[int] = set()
         self._line: dict[int, list[int]] = {}
+        self._stopped: dict[int, list[int]] = {}
         self._started = False
 
     def wants(self, left: int | None) -> list[Bundle]:
@@ -144,13 +145,15 @@ class TreeCase(Case):
         self._known[feature] = float(np.float32(value)) if self._lists.single else value
         self._refused.discard(feature)
         if self._started:
-            self._walk(self._line.pop(feature, ()))
+            # It may have been refused before and turn up all the same.
+            self._walk(self._line.pop(feature, None) or self._stopped.pop(feature, ()))
 
     def refuse(self, bundle: Bundle) -> None:
         """Leave the trees that stand in line for it where they are."""
         for feature in bundle:
             self._refused.add(feature)
-            self._line.pop(feature, None)
+            if feature in self._line:
+                self._stopped[feature] = self._line.pop(feature)
 
     def _walk(self, trees: Any) -> None:
         lists, known, line, at = self._lists, self._known, self._line, self._at
@@ -165,8 +168,8 @@ class TreeCase(Case):
             while (feature := features[node]) >= 0:
                 value = known.get(feature)
                 if value is None:
-                    if feature not in self._refused:
-                        line.setdefault(feature, []).append(tree)
+                    waiting = self._stopped if feature in self._refused else line
+                    waiting.setdefault(feature, []).append(tree)
                     break
                 if value <= thresholds[node]:
                     node = lefts[node]

@@ -25,6 +25,9 @@ class _Unavailable:
     def __repr__(self) -> str:
         return "UNAVAILABLE"
 
+    def __reduce__(self) -> str:
+        return "UNAVAILABLE"  # copies and values from other processes are the same object
+
 
 UNAVAILABLE = _Unavailable()
 """Tell this where a feature cannot be had at all: nothing is paid for it."""
@@ -73,6 +76,7 @@ class Session:
         self._pending: list[int] = []  # planned purchases in order; their money is reserved
         self._asked: set[int] = set()
         self._evaluated = 0
+        self._planned = False  # whether the case was advanced since the last event
         self._events: list[list[Any]] = []
 
     # Driving it ----------------------------------------------------------------------------------
@@ -87,6 +91,7 @@ class Session:
         if any(feature not in self._asked for feature in wanted):
             self._asked.update(wanted)
             self._events.append(["ask"])
+            self._planned = False
         return [self.policy.costs.name(feature) for feature in wanted]
 
     def tell(self, values: Mapping[Any, Any], price: Any = None) -> None:
@@ -110,6 +115,10 @@ class Session:
         told = self._read(values)
         stated = self._read_prices(price, told)
         self._check_money(told, stated)
+        if self._planned:
+            # Reading an answer also plans; a resumed session must plan at the same moment.
+            self._events.append(["plan"])
+            self._planned = False
         self._events.append(["tell", self._encode(told), {str(k): v for k, v in stated.items()}])
         for feature, value in told.items():
             if value is None:
@@ -177,6 +186,7 @@ class Session:
     def _plan(self) -> None:
         """Line up the next purchases that fit; refuse those that do not."""
         while not self._pending:
+            self._planned = True
             bundles = self._case.wants(self._left())
             self._note_evaluations()
             if not bundles:
@@ -217,10 +227,19 @@ class Session:
         if (left := self._left()) is None:
             return
         reserved = [f for f in self._pending if f not in stated and told.get(f, 0.0) is not None]
-        left -= sum(price + fee for _, price, fee in self._till.quote(tuple(reserved)))
-        if sum(stated.values()) > left:
+        # Asked for once and given up since, yet bought all the same: due, but no longer reserved.
+        late = [
+            f
+            for f, value in told.items()
+            if value is not None and f in self._asked and f not in stated and f not in reserved
+        ]
+        planned = sum(price + fee for _, price, fee in self._till.quote(tuple(reserved)))
+        everything = self._till.quote((*reserved, *late))
+        due = sum(stated.values()) + sum(price + fee for _, price, fee in everything) - planned
+        left -= planned
+        if due > left:
             raise BudgetExceeded(
-                f"price is {as_float(sum(stated.values())):g} but the budget of {self.budget:g} has only "
+                f"price is {as_float(due):g} but the budget of {self.budget:g} has only "
                 f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
                 "with a larger budget, or tell it as known already (price=0)."
             )
@@ -269,7 +288,10 @@ class Session:
                 raise SessionError(
                     f"price names {name!r}, which has no value here. Nothing was recorded."
                 )
-            stated[feature] = to_quanta(amount, f"price of {name!r}")
+            try:
+                stated[feature] = to_quanta(amount, f"price of {name!r}")
+            except CostsError as error:
+                raise SessionError(f"{error} Nothing was recorded.") from None
         return stated
 
     # Storing and resuming ------------------------------------------------------------------------
@@ -308,7 +330,9 @@ class Session:
             session = cls(policy, budget=budget, one_by_one=data["one_by_one"])
             for event in data["events"]:
                 session._replay(event)
-        except (KeyError, TypeError, AttributeError, ArithmeticError, IndexError) as error:
+        except SessionError:
+            raise
+        except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
             raise SessionError(
                 f"not a stored session: {type(error).__name__} at {error}."
             ) from None
@@ -316,8 +340,8 @@ class Session:
 
     def _replay(self, event: Iterable[Any]) -> None:
         kind, *rest = event
-        if kind == "ask":
-            self.ask()
+        if kind in ("ask", "plan"):
+            self.ask() if kind == "ask" else self._plan()
             return
         values, prices = rest
         name = self.policy.costs.name
