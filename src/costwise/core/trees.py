@@ -152,7 +152,8 @@ class Trees:
             return "root and output differ in length"
         if n_trees == 0:
             return None if n == 0 else "nodes without a tree"
-        if self.root[0] != 0 or (np.diff(self.root) <= 0).any() or self.root[-1] >= n:
+        # Compared, not subtracted: a hostile difference of int32 may wrap around.
+        if self.root[0] != 0 or (self.root[1:] <= self.root[:-1]).any() or self.root[-1] >= n:
             return "roots are not ascending node numbers from 0"
         if ((self.feature < -1) | (self.feature >= n_features)).any():
             return f"a node tests a feature outside 0..{n_features - 1}"

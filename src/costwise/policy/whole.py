@@ -193,7 +193,7 @@ class WholePolicy(Policy):
         if not isinstance(reads, np.ndarray) or reads.dtype != np.int64 or reads.ndim != 1:
             raise ValueError("reads is not a list of columns")
         if len(reads) and (
-            reads.min() < 0 or reads.max() >= costs.n_features or (np.diff(reads) <= 0).any()
+            reads.min() < 0 or reads.max() >= costs.n_features or (reads[1:] <= reads[:-1]).any()
         ):
             raise ValueError("reads is not a list of columns")
         if names is not None and (not isinstance(names, list) or len(names) != costs.n_features):
