@@ -24,7 +24,7 @@ _HOME = {
 }
 """Where each public name lives."""
 
-_MODULES = ("datasets", "exceptions", "testing")
+_MODULES = ("datasets", "exceptions", "metrics", "testing")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 
