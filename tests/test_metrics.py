@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV
+from tests.naive import ranking as naive
 
 from costwise.metrics import (
     RankingScorer,
@@ -20,7 +21,6 @@ from costwise.metrics import (
     replicate_irrelevant,
     run_precision_at_k,
 )
-from tests.naive import ranking as naive
 
 
 @st.composite

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +27,11 @@ class Queries:
     ([0, 2, 1], [0, 2, 3])
     """
 
-    rows: np.ndarray | None
-    bounds: np.ndarray
+    rows: Any
+    bounds: Any
 
     @classmethod
-    def of(cls, qid, n_rows):
+    def of(cls, qid: Any, n_rows: int) -> Queries:
         """Group rows by their query; ``qid`` None makes all rows one query."""
         if qid is None:
             return cls(None, np.array([0, n_rows] if n_rows else [0], dtype=np.int64))
@@ -55,18 +57,18 @@ class Queries:
         return cls(rows, np.append(0, np.cumsum(counts)).astype(np.int64))
 
     @classmethod
-    def single(cls, n_rows):
+    def single(cls, n_rows: int) -> Queries:
         """Every row alone."""
         return cls(None, np.arange(n_rows + 1, dtype=np.int64))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.bounds) - 1
 
-    def sorted(self, array):
+    def sorted(self, array: Any) -> Any:
         """An array of the rows, query after query."""
         return array if self.rows is None else array[self.rows]
 
-    def restored(self, array):
+    def restored(self, array: Any) -> Any:
         """The inverse of :meth:`sorted`."""
         if self.rows is None:
             return array
@@ -75,11 +77,11 @@ class Queries:
         return back
 
     @property
-    def numbers(self):
+    def numbers(self) -> Any:
         """Number of the query of each row, query after query, int64 (n,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.bounds))
 
-    def tables(self):
+    def tables(self) -> Iterator[tuple[Any, Any]]:
         """Queries of similar length as tables, so that numpy can sort all their rows at once.
 
         Yields

@@ -76,10 +76,8 @@ def ndcg_at_k(
         discount = 1.0 / np.log2(np.arange(2, top + 2))
         best = _top(-gains, gains, top) @ discount
         keys = padded[places]
-        if ties == "first":
-            found = _top(keys, gains, top) @ discount
-        else:
-            found = _tied_dcg(keys, gains, discount)
+        tied = ties == "average"
+        found = _tied_dcg(keys, gains, discount) if tied else _top(keys, gains, top) @ discount
         value[numbers] = np.divide(found, best, out=np.full(len(best), np.nan), where=best > 0)
     if empty == "skip":
         value = value[~np.isnan(value)]

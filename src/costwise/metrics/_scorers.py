@@ -10,14 +10,10 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from costwise.metrics._ranking import ndcg_at_k, precision_at_k, run_precision_at_k
 
-METRICS = {
-    "ndcg": ndcg_at_k,
-    "precision": precision_at_k,
-    "run_precision": run_precision_at_k,
-}
+METRICS = ("ndcg", "precision", "run_precision")
 
 
-class RankingScorer(BaseEstimator):
+class RankingScorer(BaseEstimator):  # type: ignore[misc]
     """A ranking metric as ``scorer(estimator, X, y, qid=...)``.
 
     Estimators whose ``predict`` takes ``qid`` (:class:`~costwise.EarlyExitRegressor`) get it too.
@@ -74,7 +70,8 @@ class RankingScorer(BaseEstimator):
         )
         if self.metric == "ndcg":
             return ndcg_at_k(y, predicted, qid, self.k, self.ties, self.empty)
-        return METRICS[self.metric](y, predicted, qid, self.k, relevant=self.relevant)
+        precision = precision_at_k if self.metric == "precision" else run_precision_at_k
+        return precision(y, predicted, qid, self.k, self.relevant)
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         return self.score(estimator, X, y, qid)
