@@ -215,6 +215,7 @@ class Costs:
         elif (
             self._names is None
             and isinstance(feature, (int, np.integer))
+            and not isinstance(feature, bool)
             and 0 <= feature < self.n_features
         ):
             return int(feature)
@@ -446,6 +447,8 @@ class Costs:
 
 def _read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
     if hasattr(prices, "to_dict") and hasattr(prices, "index"):  # a pandas Series
+        if len(twice := prices.index[prices.index.duplicated()]):
+            raise CostsError(f"price of {twice[0]!r} is given twice: keep one.")
         prices = dict(prices.items())
     if isinstance(prices, Mapping):
         names = list(prices)

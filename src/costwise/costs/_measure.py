@@ -58,6 +58,10 @@ def measure(
         timings[name] = time_one(function, sample, repeats)
     specs: dict[str, dict[str, Any]] = {}
     for name, spec in groups.items():
+        if not isinstance(spec, Mapping):
+            raise CostsError(
+                f"group {name!r} is {spec!r}: give it as {{'fee': number or function, 'features': [...]}}."
+            )
         fee = spec.get("fee")
         if callable(fee):
             timings[name] = time_one(fee, sample, repeats)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import numbers
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,7 @@ MOST_QUANTA = 2**53  # the largest run of whole numbers that float64 holds witho
 
 def to_decimal(value: Any, what: str) -> Decimal:
     """Read an amount as the shortest decimal that its own type prints, or refuse it by name."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (numbers.Real, Decimal, np.generic)
-    ):
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, Decimal)):
         raise CostsError(
             f"{what} is {value!r}, a {type(value).__name__}: a price is a number >= 0. "
             "Use 0 for a free feature."
@@ -89,7 +88,16 @@ def as_floats(quanta: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 def budget_quanta(budget: Any) -> int | None:
     """Read a budget: None is unlimited; otherwise rounded *down*, so it is never overspent."""
-    if budget is None or (isinstance(budget, float) and budget == float("inf")):
+    if budget is None:
         return None
-    amount = to_decimal(budget, "budget")
-    return min(int(amount * QUANTA_PER_UNIT), MOST_QUANTA)
+    if isinstance(budget, bool) or not isinstance(budget, (numbers.Real, Decimal)):
+        raise ValueError(
+            f"budget is {budget!r}, a {type(budget).__name__}: give a number >= 0, or None for no limit."
+        )
+    if budget == float("inf"):
+        return None
+    if math.isnan(budget) or budget < 0:
+        raise ValueError(f"budget is {budget}: give a number >= 0, or None for no limit.")
+    with localcontext() as context:
+        context.prec, context.rounding = 60, ROUND_DOWN
+        return min(int(to_decimal(budget, "budget") * QUANTA_PER_UNIT), MOST_QUANTA)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from costwise.costs._money import to_quanta
 from costwise.exceptions import CostsError
 
 if TYPE_CHECKING:
@@ -95,6 +96,10 @@ class _Reader:
             ) from None
         if not value.is_finite() or value < 0:
             raise self.error(node, f"{what} is {value}; a price is a number >= 0, 0 if it is free")
+        try:
+            to_quanta(value, what)
+        except CostsError as error:
+            raise self.error(node, str(error).rstrip(".")) from None
         return value
 
     def group(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> dict[str, Any]:
@@ -106,6 +111,8 @@ class _Reader:
         members = fields["features"]
         if not isinstance(members, yaml.SequenceNode):
             raise self.error(members, f"features of group {name!r} must be a list, [a, b]")
+        if not members.value:
+            raise self.error(members, f"group {name!r} has no features; list them, or drop it")
         names = []
         for item in members.value:
             feature = self.text(item, f"a feature of group {name!r}")
