@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class Answers:
 
 def run_sessions(
     policy: Policy,
-    extractors: Extractors | Mapping[str, Any],
+    extractors: Extractors | Mapping[Any, Any],
     ids: Sequence[Any],
     budget: Any = None,
     *,
@@ -79,14 +79,22 @@ def run_sessions(
         extractors = Extractors(extractors)
     extractors.check(policy.costs, [int(column) for column in policy.reads])
     ids = list(ids)
-    open_sessions = (
-        [Session(policy, budget=budget) for _ in ids] if sessions is None else list(sessions)
-    )
-    if len(open_sessions) != len(ids):
-        raise ValueError(f"{len(open_sessions)} sessions for {len(ids)} ids: give one per id.")
+    if wrong := [i for i in ids if not isinstance(i, Hashable)]:
+        raise TypeError(
+            f"ids has {wrong[0]!r}, a {type(wrong[0]).__name__}: values are kept per id, so give numbers, text or "
+            "tuples."
+        )
+    if sessions is None:
+        # The same id is the same case: one session, however often it is listed.
+        by_id = {i: Session(policy, budget=budget) for i in ids}
+        sessions = [by_id[i] for i in ids]
+    if len(sessions) != len(ids):
+        raise ValueError(f"{len(sessions)} sessions for {len(ids)} ids: give one per id.")
+    cases = {id(session): (i, session) for i, session in zip(ids, sessions, strict=True)}
+    open_ids, open_sessions = [i for i, _ in cases.values()], [s for _, s in cases.values()]
     while any(wanted := [session.ask() for session in open_sessions]):
-        _one_round(policy, extractors, ids, open_sessions, wanted, on_failure)
-    return Answers(ids, open_sessions)
+        _one_round(policy, extractors, open_ids, open_sessions, wanted, on_failure)
+    return Answers(ids, list(sessions))
 
 
 def _one_round(
@@ -116,10 +124,10 @@ def _one_round(
         if told:
             session.tell(told)
     if failed and on_failure == "raise":
-        feature, error = next(iter(failed.items()))
+        feature, cause = next(iter(failed.items()))
         raise ExtractionFailed(
-            f"extractor of {feature!r} failed for good ({type(error).__name__}: {error}). Everything bought so far is "
+            f"extractor of {feature!r} failed for good ({type(cause).__name__}: {cause}). Everything bought so far is "
             "kept: the sessions on this error can answer with it, or go on with run_sessions(..., sessions=...).",
             feature=feature,
             sessions=dict(zip(ids, sessions, strict=True)),
-        ) from error
+        ) from cause

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from costwise.costs import Costs
+from costwise.runtime.session import read_value
 
 Fetch = Callable[[list[Any]], Any]
 
@@ -90,7 +91,10 @@ class Extractors:
             )
         new = [i for i in dict.fromkeys(ids) if (feature, i) not in self._values]
         if new:
-            self._keep(feature, source, new, self._call(source, new))
+            members = (
+                () if costs is None or source == feature else costs.groups[str(source)].features
+            )
+            self._keep(feature, source, members, new, self._call(source, new))
         return [self._values[feature, i] for i in ids]
 
     def _source(self, feature: str | int, costs: Costs | None) -> str | int | None:
@@ -101,11 +105,24 @@ class Extractors:
             (g for g, group in groups if feature in group.features and g in self.functions), None
         )
 
-    def _keep(self, feature: str | int, source: str | int, ids: list[Any], result: Any) -> None:
+    def _keep(
+        self,
+        feature: str | int,
+        source: str | int,
+        members: tuple[str | int, ...],
+        ids: list[Any],
+        result: Any,
+    ) -> None:
+        """Check what a function returned, all of it, and remember it."""
         if source == feature:
+            if isinstance(result, (Mapping, str)):
+                raise TypeError(
+                    f"extractor of {feature!r} returned a {type(result).__name__}: return one value per id, in their "
+                    "order."
+                )
             columns = {feature: result}
         elif hasattr(result, "keys"):
-            columns = {name: result[name] for name in result}
+            columns = {name: result[name] for name in members if name in result}
         else:
             raise TypeError(
                 f"extractor of group {source!r} returned a {type(result).__name__}: return a mapping from feature to "
@@ -113,6 +130,7 @@ class Extractors:
             )
         if feature not in columns:
             raise ValueError(f"extractor of group {source!r} returned no {feature!r}.")
+        new: dict[tuple[str | int, Hashable], Any] = {}
         for name, values in columns.items():
             values = list(values)
             if len(values) != len(ids):
@@ -120,7 +138,10 @@ class Extractors:
                     f"extractor of {source!r} returned {len(values)} values of {name!r} for {len(ids)} ids: return one "
                     "per id, in their order."
                 )
-            self._values.update({(name, i): value for i, value in zip(ids, values, strict=True)})
+            for i, value in zip(ids, values, strict=True):
+                read_value(name, value)  # refused here, it can be fetched again; told, it could not
+                new[name, i] = value
+        self._values.update(new)
 
     def _call(self, source: str | int, ids: list[Any]) -> Any:
         for attempt in range(self.retries + 1):

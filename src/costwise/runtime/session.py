@@ -151,7 +151,8 @@ class Session:
     @property
     def probabilities(self) -> npt.NDArray[np.float64]:
         """Probability of each class with what is known now, in the order of the model's classes."""
-        return self.policy.output.probabilities(self._raw())[0]
+        row: npt.NDArray[np.float64] = self.policy.output.probabilities(self._raw())[0]
+        return row
 
     @property
     def spent(self) -> float:
@@ -272,7 +273,7 @@ class Session:
                 raise SessionError(
                     f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
                 )
-            told[feature] = _number(name, value)
+            told[feature] = read_value(name, value)
         order = {feature: place for place, feature in enumerate(self._pending)}
         return dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order))))
 
@@ -355,7 +356,7 @@ class Session:
         )
 
 
-def _number(name: Any, value: Any) -> float | None:
+def read_value(name: Any, value: Any) -> float | None:
     """A told value as a float; None if it is unavailable."""
     if value is UNAVAILABLE:
         return None
