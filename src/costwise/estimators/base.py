@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,11 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that trade accuracy for money."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "fit" in cls.__dict__:
+            cls.fit = _all_or_nothing(cls.__dict__["fit"])
+        super().__init_subclass__(**kwargs)
 
     def _check_fitted(self) -> None:
         check_is_fitted(self, "policy_")
@@ -84,7 +90,8 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
         if limit is not None:
             self.policy_.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
-        infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
+        with np.errstate(all="ignore"):  # what is not read may hold anything
+            infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
         outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None)
         if infinite is not None and (read := infinite & outcome.acquired).any():
             row, column = (int(i) for i in np.argwhere(read)[0])
@@ -179,6 +186,22 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that leaves the estimator as it was when it is refused or interrupted."""
+
+    @functools.wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore
 
 
 def _has_probabilities(estimator: CostAware) -> bool:
