@@ -136,6 +136,8 @@ class Policy(ABC):
         if not hasattr(self, "_fingerprint"):
             digest = hashlib.sha256(repr((self.kind, self.output.kind)).encode())
             digest.update(repr(self.costs.to_dict()).encode())
+            classes = self.output.classes
+            digest.update(repr(None if classes is None else classes.tolist()).encode())
             _update(digest, self._identity())
             self._fingerprint = digest.hexdigest()[:16]
         return self._fingerprint
