@@ -150,6 +150,10 @@ class Trees:
             return "node arrays differ in length"
         if len(self.output) != n_trees:
             return "root and output differ in length"
+        if self.width not in (1, self.n_outputs) or self.n_outputs < 1:
+            return f"{self.width} values per node for {self.n_outputs} outputs"
+        if not (np.isfinite(self.value).all() and np.isfinite(self.base).all()):
+            return "a value is not a finite number"
         if n_trees == 0:
             return None if n == 0 else "nodes without a tree"
         # Compared, not subtracted: a hostile difference of int32 may wrap around.
@@ -166,12 +170,8 @@ class Trees:
                 return "a child does not come after its parent within its tree"
         if not np.isfinite(self.threshold[inner]).all():
             return "a threshold is not a finite number"
-        if self.width not in (1, self.n_outputs) or self.n_outputs < 1:
-            return f"{self.width} values per node for {self.n_outputs} outputs"
         if ((self.output < 0) | (self.output >= self.n_outputs)).any():
             return "a tree adds to an output that does not exist"
         if self.width == self.n_outputs and (self.output != 0).any():
             return "trees that add to all outputs name a single one"
-        if not (np.isfinite(self.value).all() and np.isfinite(self.base).all()):
-            return "a value is not a finite number"
         return None

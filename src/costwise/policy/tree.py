@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.core.trees import Trees
-from costwise.costs import Costs
+from costwise.costs import MOST_QUANTA, Costs, as_float
+from costwise.exceptions import CostsError
 from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from costwise.policy.output import Output
 
@@ -30,6 +31,12 @@ class TreePolicy(Policy):
 
     def __init__(self, costs: Costs, output: Output, trees: Trees) -> None:
         super().__init__(costs, output)
+        most = int(costs.flat.price.sum() + costs.flat.fee.sum())
+        if most + trees.n_trees * costs.flat.evaluation > MOST_QUANTA:
+            raise CostsError(
+                f"evaluation is {costs.evaluation} for each of {trees.n_trees} trees: with all features a full bill is "
+                f"over {as_float(MOST_QUANTA):,.0f}. Use a larger unit."
+            )
         self.trees = trees
         self._lists: _Lists | None = None
         self._packed: Any = None
