@@ -147,7 +147,10 @@ class WholePolicy(Policy):
     def answers(self, X: Floats, known: npt.NDArray[np.intp], evaluated: int) -> Floats:
         """Raw outputs from the known columns."""
         missing = np.setdiff1d(self._reads, known)
-        if (len(missing) and self.fill is None) or not evaluated:
+        if not evaluated and self.fallback is None and self.fill is not None:
+            # Too little even for one evaluation: the answer to the means is the same for every row.
+            X, known, missing = np.zeros(X.shape), known[:0], self._reads
+        elif (len(missing) and self.fill is None) or not evaluated:
             if self.fallback is None:
                 raise ValueError(
                     "the answer needs all features of this model: go on until ask() returns [], or give PricedModel "
