@@ -120,13 +120,15 @@ def check_empty_values_are_paid_and_legal(subject: Subject) -> None:
         if subject.policy.exact or not {"nan", "missing"} & set(str(error).lower().split()):
             raise
         return
-    empty = dict.fromkeys(subject.costs.features, np.nan)
     for nothing in (np.nan, None):
-        run = drive(subject.model.session(), {f: nothing for f in empty})  # type: ignore[misc]
+        run = drive(subject.model.session(), dict.fromkeys(subject.costs.features, nothing))
         mask = run.mask
         due = bill(subject.costs, mask, said.evaluated[0])
         if not np.array_equal(mask, said.acquired[0]):
-            raise Broken(f"empty values: buys {subject.bought(mask)}, batch {subject.bought(said.acquired[0])}", 0)
+            raise Broken(
+                f"empty values: buys {subject.bought(mask)}, batch {subject.bought(said.acquired[0])}",
+                0,
+            )
         if run.session.ledger.total != due or said.cost[0] != float(due):
             raise Broken(
                 f"empty values: billed {run.session.ledger.total} in a session and {said.cost[0]} in a batch, due is "
@@ -135,5 +137,6 @@ def check_empty_values_are_paid_and_legal(subject: Subject) -> None:
             )
         if not subject.same(run.prediction, said.prediction[0]):
             raise Broken(
-                f"empty values: the session says {run.prediction}, the batch {said.prediction[0]}", 0
+                f"empty values: the session says {run.prediction}, the batch {said.prediction[0]}",
+                0,
             )

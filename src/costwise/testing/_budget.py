@@ -141,15 +141,12 @@ def check_budget_is_refused_with_advice(subject: Subject) -> None:
     if subject.budgeted():
         return
     X = subject.like(subject.values)
-    calls: list[tuple[str, Any]] = [("session", lambda: subject.model.session(budget=1))]
-    for name in ("predict", "acquired", "cost"):
-        calls.append((name, lambda name=name: getattr(subject.model, name)(X, budget=1)))
-    for name, call in calls:
+    for name in ("session", "predict", "acquired", "cost"):
+        arguments = () if name == "session" else (X,)
         try:
-            call()
+            getattr(subject.model, name)(*arguments, budget=1)
         except ValueError as error:
             if "budget" not in str(error):
                 raise Broken(f"{name} refuses without a word about the budget: {error}") from None
         else:
             raise Broken(f"{name} takes a budget that the policy refuses")
-

@@ -33,9 +33,7 @@ def check_sessions_agree_with_batches(subject: Subject) -> None:
         values = subject.row(row)
         for one_by_one in (False, True):
             run = drive(subject.model.session(one_by_one=one_by_one), values)
-            compare_run(
-                subject, run, expected, row, f"in a session with one_by_one={one_by_one}"
-            )
+            compare_run(subject, run, expected, row, f"in a session with one_by_one={one_by_one}")
 
 
 @law(2)
@@ -89,9 +87,7 @@ def _check_reloaded_policy(subject: Subject, path: Path) -> None:
     for budget in _budgets(subject):
         for row in range(min(subject.n_rows, 8)):
             run = drive(Session(policy, budget=budget), subject.row(row))
-            compare_run(
-                subject, run, subject.answers(budget), row, "in a session of load_policy's"
-            )
+            compare_run(subject, run, subject.answers(budget), row, "in a session of load_policy's")
 
 
 @law(2)

@@ -17,12 +17,19 @@ from costwise.runtime import UNAVAILABLE, Session
 from costwise.testing._subject import Broken, Subject, ask_all, compare_run, drive, law
 
 
-def _refused(call: Callable[[], Any], what: str, *, says: str = "", kind: Any = ValueError) -> None:
+def _refused(
+    what: str,
+    call: Callable[..., Any],
+    *arguments: Any,
+    says: str = "",
+    kind: Any = ValueError,
+    **named: Any,
+) -> None:
     """Fail unless a call is refused, with a message that names the culprit."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scikit-learn warns before it refuses
-            call()
+            call(*arguments, **named)
     except kind as error:
         if says not in str(error):
             raise Broken(f"{what} is refused without a word about {says!r}: {error}") from None
@@ -52,12 +59,12 @@ def check_bad_rows_are_refused(subject: Subject) -> None:
     before = subject.policy.fingerprint()
     for what, X in _bad_rows(subject):
         for method in ("predict", "acquired", "cost"):
-            _refused(lambda m=method, X=X: getattr(subject.model, m)(X), f"{method}: {what}")
+            _refused(f"{method}: {what}", getattr(subject.model, method), X)
     if subject.budgeted():
         X = subject.like(subject.values)
         for bad in (-1, float("nan"), "much"):
-            _refused(lambda bad=bad: subject.model.predict(X, budget=bad), f"a budget of {bad!r}")
-            _refused(lambda bad=bad: subject.model.session(budget=bad), f"a budget of {bad!r}")
+            _refused(f"a budget of {bad!r}", subject.model.predict, X, budget=bad, says="budget")
+            _refused(f"a budget of {bad!r}", subject.model.session, budget=bad, says="budget")
     if subject.policy.fingerprint() != before:
         raise Broken("the model has changed by refused calls")
     got = ask_all(subject.model, subject.like(subject.values))
@@ -71,9 +78,8 @@ def check_prediction_needs_a_fit(subject: Subject) -> None:
         return
     X, raw = subject.like(subject.values), clone(subject.model)
     for method in ("predict", "acquired", "cost", "evaluated"):
-        call = getattr(raw, method)
-        _refused(lambda call=call: call(X), f"{method} before fit", kind=NotFittedError)
-    _refused(raw.session, "session before fit", kind=NotFittedError)
+        _refused(f"{method} before fit", getattr(raw, method), X, kind=NotFittedError)
+    _refused("session before fit", raw.session, kind=NotFittedError)
 
 
 def _bad_prices(subject: Subject) -> Iterator[tuple[str, Any, str]]:
@@ -86,8 +92,9 @@ def _bad_prices(subject: Subject) -> Iterator[tuple[str, Any, str]]:
         for bad in (-1.0, float("nan"), float("inf")):
             yield f"a price of {bad}", [*good[:-1], bad], str(last)
         return
-    for bad in (-1, float("nan"), float("inf"), "dear"):
-        yield f"a price of {bad!r}", {**prices, last: bad}, str(last)
+    wrong: tuple[Any, ...] = (-1, float("nan"), float("inf"), "dear")
+    for price in wrong:
+        yield f"a price of {price!r}", {**prices, last: price}, str(last)
     yield "a missing price", {f: p for f, p in prices.items() if f != last}, str(last)
     yield "a price for an unknown feature", {**prices, "unheard_of": 1}, "unheard_of"
     group = {"shared": {"fee": -1, "features": [last]}}
@@ -114,7 +121,7 @@ def check_bad_prices_are_refused(subject: Subject) -> None:
             model.set_params(costs=prices).fit(X, y)
 
         try:
-            _refused(fit, what, says=culprit)
+            _refused(what, fit, says=culprit)
         finally:
             model.set_params(costs=good)
     bad_shapes: list[tuple[str, Any, Any]] = [
@@ -125,14 +132,14 @@ def check_bad_prices_are_refused(subject: Subject) -> None:
     if good is None:
         bad_shapes.pop()  # without prices any number of columns will do
     for what, bad_X, bad_y in bad_shapes:
-        _refused(lambda a=bad_X, b=bad_y: model.fit(a, b), f"fit: {what}")
+        _refused(f"fit: {what}", model.fit, bad_X, bad_y)
     if model.policy_.fingerprint() != before:
         raise Broken("a refused fit has changed the model that was there")
     got = ask_all(model, subject.like(subject.values))
     subject.compare(got, subject.answers(), "after refused fits")
 
 
-def _nonsense(session: Session, features: tuple[Any, ...]) -> Iterator[tuple[str, Any, Any]]:
+def _nonsense(session: Session) -> Iterator[tuple[str, Any, Any]]:
     """Things that no session may take: what it is, values, price."""
     wanted = session.ask()[0]
     yield "an unknown feature", {"unheard_of": 1.0}, None
@@ -155,10 +162,8 @@ def check_sessions_survive_nonsense(subject: Subject) -> None:
         session, values = subject.model.session(one_by_one=True), subject.row(row)
         while wanted := session.ask():
             paid, known, lines = session.spent, session.known, session.ledger.entries
-            for what, told, price in _nonsense(session, subject.costs.features):
-                _refused(
-                    lambda t=told, p=price: session.tell(t, p), what, kind=(SessionError, TypeError)
-                )
+            for what, told, price in _nonsense(session):
+                _refused(what, session.tell, told, price, kind=SessionError)
                 if (session.spent, session.ledger.entries) != (paid, lines) or list(
                     session.known
                 ) != list(known):

@@ -67,4 +67,4 @@ def check_threads_do_not_matter(subject: Subject) -> None:
         model = subject.fit(n_jobs=n_jobs)
         model.set_params(n_jobs=None)  # the parameter itself is part of the file
         contents.append(_content(model))
-    _same(*contents, "fitted with n_jobs=1 and n_jobs=2")
+    _same(contents[0], contents[1], "fitted with n_jobs=1 and n_jobs=2")

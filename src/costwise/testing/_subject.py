@@ -71,6 +71,11 @@ class Answers(NamedTuple):
     cost: Array
     evaluated: Array
 
+    def take(self, rows: Array) -> Answers:
+        """The answers of some rows."""
+        taken: list[Any] = [None if part is None else part[rows] for part in self]
+        return Answers(*taken)
+
 
 @dataclass
 class Subject:
@@ -135,7 +140,9 @@ class Subject:
 
     def like(self, values: Any) -> Any:
         """Values in the form of X: a frame where X is one."""
-        return pd.DataFrame(values, columns=self.X.columns) if hasattr(self.X, "columns") else values
+        return (
+            pd.DataFrame(values, columns=self.X.columns) if hasattr(self.X, "columns") else values
+        )
 
     def row(self, index: int) -> dict[Any, float]:
         """One row as what a session is told."""
@@ -172,7 +179,7 @@ class Subject:
         if not self.policy.exact and got.dtype.kind == "f" and expected.dtype.kind == "f":
             return bool(np.allclose(got, expected, RELATIVE, ABSOLUTE, equal_nan=True))
         if got.dtype.kind == "f" or expected.dtype.kind == "f":
-            return got.astype(np.float64).tobytes() == expected.astype(np.float64).tobytes()
+            return bool(got.astype(float).tobytes() == expected.astype(float).tobytes())
         if bool((got == expected).all()):
             return True
         return row is not None and not self.policy.exact and self._tie(row)
@@ -188,6 +195,8 @@ class Subject:
     def compare(self, got: Answers, expected: Answers, when: str, rows: Any = None) -> None:
         """Fail on the first row where two batches differ; ``rows`` are the numbers of their rows."""
         rows = np.arange(len(expected.acquired)) if rows is None else rows
+        new: Any
+        old: Any
         for what, new, old in zip(Answers._fields, got, expected, strict=True):
             if (new is None) != (old is None):
                 raise Broken(f"{what} is there in one of two cases only: {when}")
@@ -209,20 +218,19 @@ class Subject:
         if what == "acquired":
             got, expected = self.bought(got), self.bought(expected)
         raise Broken(
-            f"row {row} (buys {self.bought(mask)}): {what} is {expected} and becomes {got} {when}", row
+            f"row {row} (buys {self.bought(mask)}): {what} is {expected} and becomes {got} {when}",
+            row,
         )
 
 
 def ask_all(model: Any, X: Any, budget: Any = None) -> Answers:
     """Every method that says something about rows."""
     limit = {} if budget is None else {"budget": budget}
-    optional = [
-        getattr(model, name)(X, **limit) if hasattr(model, name) else None
-        for name in ("predict_proba", "decision_function" if hasattr(model, "classes_") else "-")
-    ]
+    classifier = hasattr(model, "classes_")
     return Answers(
         np.asarray(model.predict(X, **limit)),
-        *optional,
+        model.predict_proba(X, **limit) if hasattr(model, "predict_proba") else None,
+        model.decision_function(X, **limit) if classifier else None,
         np.asarray(model.acquired(X, **limit)),
         np.asarray(model.cost(X, **limit)),
         np.asarray(model.evaluated(X, **limit)),
@@ -249,7 +257,7 @@ class Run(NamedTuple):
         return np.array([f in self.order for f in self.session.policy.costs.features])
 
 
-def drive(session: Session, row: dict[Any, float], *, backwards: bool = False) -> Run:
+def drive(session: Session, row: dict[Any, Any], *, backwards: bool = False) -> Run:
     """Answer everything a session asks; ``backwards`` tells one value at a time, last asked first."""
     asked: list[Any] = []
     while wanted := session.ask():
@@ -261,9 +269,7 @@ def drive(session: Session, row: dict[Any, float], *, backwards: bool = False) -
                 session.tell({name: row[name]})
         else:
             session.tell({name: row[name] for name in wanted})
-    probabilities = (
-        session.probabilities if session.policy.output.has_probabilities else None
-    )
+    probabilities = session.probabilities if session.policy.output.has_probabilities else None
     order = [entry.feature for entry in session.ledger if entry.kind == "bought"]
     return Run(session, order, session.prediction, probabilities)
 
@@ -280,9 +286,7 @@ def compare_run(subject: Subject, run: Run, expected: Answers, row: int, when: s
     if expected.probabilities is not None and not subject.same(
         run.probabilities, expected.probabilities[row]
     ):
-        subject.differs(
-            row, "probabilities", run.probabilities, expected.probabilities[row], when
-        )
+        subject.differs(row, "probabilities", run.probabilities, expected.probabilities[row], when)
 
 
 def law(number: int) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:

@@ -72,18 +72,18 @@ def _columns(X: Any) -> tuple[int, list[str] | None]:
 
 def _generated(estimator: Any, seed: int) -> Iterator[tuple[str, Any, Any, Costs]]:
     """Priced data with a fee, gaps and a price of evaluation; small."""
-    size = {"n_signals": 3, "n_noise": 2, "missing": MISSING}
+    size: Any = {"n_signals": 3, "n_noise": 2, "missing": MISSING}
     if not is_classifier(estimator):
-        X, y, costs = make_priced_regression(N_TRAIN, seed, **size)  # type: ignore[arg-type]
-        yield "a frame", X, y, _with_evaluation(costs)
-        yield "an array", X.to_numpy(), y, _by_position(costs)
+        X, target, costs = make_priced_regression(N_TRAIN, seed, **size)
+        yield "a frame", X, target, _with_evaluation(costs)
+        yield "an array", X.to_numpy(), target, _by_position(costs)
         return
-    X, y, costs = make_priced_classification(N_TRAIN, seed, **size)  # type: ignore[arg-type]
+    X, y, costs = make_priced_classification(N_TRAIN, seed, **size)
     labels = np.array(["no", "yes"])[y]
     yield "a frame with text labels", X, labels, _with_evaluation(costs)
     yield "an array", X.to_numpy(), y, _by_position(costs)
     if get_tags(estimator).classifier_tags.multi_class:
-        X, y, costs = make_priced_classification(N_TRAIN, seed, n_classes=3, **size)  # type: ignore[arg-type]
+        X, y, costs = make_priced_classification(N_TRAIN, seed, n_classes=3, **size)
         yield "a frame with three classes", X, y, costs
 
 
