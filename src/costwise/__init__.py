@@ -12,8 +12,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AdaptiveBoostingClassifier": "costwise.estimators.adaptive_boosting",
+    "AdaptiveLinearClassifier": "costwise.estimators.adaptive_linear",
     "Costs": "costwise.costs",
     "Extractors": "costwise.runtime",
+    "FeatureSubsets": "costwise.estimators.feature_subsets",
+    "GreedyMiserClassifier": "costwise.estimators.greedy_miser",
+    "GreedyMiserRegressor": "costwise.estimators.greedy_miser",
+    "L1GateClassifier": "costwise.estimators.l1_gate",
     "Ledger": "costwise.runtime",
     "PricedModel": "costwise.estimators.priced_model",
     "Session": "costwise.runtime",

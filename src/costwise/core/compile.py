@@ -7,6 +7,10 @@ off (it may assume that there are no NaNs, and reordered sums would break batch 
 
 from __future__ import annotations
 
+import importlib
+import logging
+import os
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +18,8 @@ import numba
 
 KERNELS: list[Any] = []
 """Every compiled function that was declared with explicit signatures, for :func:`warm_up`."""
+
+_logger = logging.getLogger("costwise")
 
 
 def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
@@ -30,7 +36,9 @@ def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., An
 
     def declare(function: Callable[..., Any]) -> Any:
         # Signatures are compiled on first call, not on import: importing must stay cheap.
-        compiled = numba.njit(nogil=True, cache=True, fastmath=False, inline="always" if inline else "never")(function)
+        compiled = numba.njit(
+            nogil=True, cache=True, fastmath=False, inline="always" if inline else "never"
+        )(function)
         if signatures:
             compiled.costwise_signatures = signatures
             KERNELS.append(compiled)
@@ -39,8 +47,35 @@ def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., An
     return declare
 
 
+def is_cold() -> bool:
+    """Whether some registered kernel is neither in memory nor in the cache on disk."""
+    return any(not _ready(compiled) for compiled in KERNELS)
+
+
+def _ready(compiled: Any) -> bool:
+    if getattr(compiled, "signatures", True):
+        return True
+    index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
+    return index is None or os.path.exists(index)
+
+
+def say_if_cold() -> None:
+    """Tell the user before the first fit on a machine spends its time compiling."""
+    if is_cold():
+        _logger.warning(
+            "costwise compiles its kernels, once for this machine: some 10 seconds. "
+            "costwise.warm_up() does it ahead of time."
+        )
+
+
 def warm_up() -> int:
-    """Compile every registered kernel for its fixed signatures; return how many there are."""
+    """Compile every registered kernel for its fixed signatures; return how many there are.
+
+    For container images and first starts: later processes find the kernels in the cache.
+    """
+    core = importlib.import_module("costwise.core")
+    for module in pkgutil.iter_modules(core.__path__, "costwise.core."):
+        importlib.import_module(module.name)
     for compiled in KERNELS:
         for signature in compiled.costwise_signatures:
             compiled.compile(signature)

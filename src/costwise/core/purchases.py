@@ -165,6 +165,18 @@ class Meetings:
         self._threads.run(parts, work)
         np.add.at(self._met, (needs[:, 1], needs[:, 2]), new.sum(axis=0))
 
+    def restore(self, acquired):
+        """Let every row have read what ``acquired`` (n, d) says."""
+        for feature in np.flatnonzero(acquired.any(axis=0)).tolist():
+            self._set(self._slot("feature", feature), acquired[:, feature])
+            if (group := int(self._group[feature])) >= 0:
+                self._set(self._slot("group", group), acquired[:, self._group == group].any(axis=1))
+
+    def _set(self, slot, rows):
+        word, bit = divmod(slot, 64)
+        self._bits[word] |= rows.astype(WORD) << WORD(bit)
+        self._met[word, bit] = int(rows.sum())
+
     def quanta(self):
         """Sum over all rows of what they have paid, exactly."""
         return sum(

@@ -1,0 +1,376 @@
+"""What both Greedy Misers share: parameters, fit, traces, truncation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from costwise.core.compile import say_if_cold
+from costwise.core.threads import Threads, count_threads
+from costwise.core.trees import Trees
+from costwise.costs import Costs, as_floats
+from costwise.estimators._boosting import BinnedData, Booster, Settings, assemble
+from costwise.estimators._held_out import hold_out, read_validation
+from costwise.estimators._linear_common import read_weight
+from costwise.estimators._losses import Loss
+from costwise.estimators._rounds import Earlier, Plan, Rounds, Score
+from costwise.estimators._tree_parts import join, staged, without_base
+from costwise.estimators.base import CostAware
+from costwise.policy.output import Output
+from costwise.policy.tree import TreePolicy
+
+Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+GRID_DECADES = 4
+GRID_POINTS = 13
+
+
+class Training:
+    """Everything read and checked, ready for the booster."""
+
+    def __init__(self, X: Array, y: Floats, weight: Floats | None, costs: Costs) -> None:
+        # A row without weight is a row that is not there.
+        if weight is not None and not weight.all():
+            kept = weight > 0
+            X, y, weight = X[kept], y[kept], weight[kept]
+        self.X, self.y, self.weight, self.costs = X, y, weight, costs
+        self.X_held: Array | None = None
+        self.y_held: Floats | None = None
+        self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
+
+    def set_aside(self, rows: npt.NDArray[np.intp]) -> None:
+        """Hold rows out for validation."""
+        kept = np.ones(len(self.y), dtype=bool)
+        kept[rows] = False
+        self.X_held, self.y_held = self.X[rows], self.y[rows]
+        self.X, self.y = self.X[kept], self.y[kept]
+        self.weight = None if self.weight is None else self.weight[kept]
+
+    def bin(self, threads: Threads) -> BinnedData:
+        """Bin the rows and those held out."""
+        others = [] if self.X_held is None else [self.X_held]
+        return BinnedData.prepare(self.X, threads, self.weight, others)
+
+
+class Miser(CostAware):
+    """Parameters and fit of both Greedy Misers."""
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
+    policy_: TreePolicy
+    trace_: pd.DataFrame
+    purchase_order_: list[int]
+    n_rounds_: int
+    seed_: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 0, 16, closed="both")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "lam_scale": [StrOptions({"mean", "sum"})],
+        "init": [StrOptions({"prior", "zero"})],
+        "penalty": [StrOptions({"model", "row"})],
+        "preset": [StrOptions({"equation", "authors"})],
+        "newton": ["boolean"],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "scoring": [StrOptions({"loss"}), callable],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # What a subclass supplies ---------------------------------------------------------------------
+
+    def _read_targets(self, y: Any) -> Floats:
+        raise NotImplementedError
+
+    def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
+        raise NotImplementedError
+
+    def _output(self) -> Output:
+        raise NotImplementedError
+
+    def _vector(self) -> bool:
+        """Whether one tree a round serves all outputs."""
+        return False
+
+    def _code(self, y: Any, what: str) -> Floats:
+        """Targets of further rows, as :meth:`_read_targets` codes them."""
+        raise NotImplementedError
+
+    def _score_of(self, y: Floats, loss: Loss) -> Score:
+        """How validation rows are scored: by their loss, or by the caller's function."""
+        if callable(self.scoring):
+            scoring: Callable[..., float] = self.scoring
+            return lambda raw: float(scoring(y, raw[:, 0] if raw.shape[1] == 1 else raw))
+        base = np.zeros(loss.n_outputs)
+        return lambda raw: -loss.mean(np.ascontiguousarray(raw.T), base, self._threads)
+
+    # Fitting --------------------------------------------------------------------------------------
+
+    def _read_all(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> Training:
+        """Check parameters, data and prices, and hold rows out where that was asked for."""
+        self._validate_params()
+        X, y, costs = self._read_training(X, y, dtype="numeric")
+        training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs)
+        if validation is not None and self.validation_fraction is not None:
+            raise ValueError(
+                "both validation and validation_fraction were given: give one of the two."
+            )
+        if validation is not None:
+            X_held, y_held = read_validation(self, validation)
+            training.X_held, training.y_held = X_held, self._code(y_held, "validation")
+        elif self.validation_fraction is not None:
+            codes = training.y if hasattr(self, "classes_") else None
+            rng = np.random.default_rng([self.seed_, 0])
+            training.set_aside(hold_out(len(training.y), codes, self.validation_fraction, rng))
+        return training
+
+    def _begin(self) -> None:
+        """Draw the seed, once for a fit and all that continue it."""
+        if not (self.warm_start and hasattr(self, "policy_")):
+            self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        say_if_cold()
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, validation: Any, cap: int | None = None
+    ) -> Self:
+        self._begin()
+        earlier = self.policy_ if self.warm_start and hasattr(self, "policy_") else None
+        training = self._read_all(X, y, sample_weight, validation)
+        if cap is not None:
+            training.allowed = training.costs.flat.price <= cap
+        with Threads(count_threads(self.n_jobs)) as threads:
+            return self._boost(training, training.bin(threads), threads, earlier)
+
+    def _settings(self) -> Settings:
+        authors = self.preset == "authors"
+        return Settings(
+            lam=float(self.lam), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
+            max_depth=int(self.max_depth), min_samples_leaf=int(self.min_samples_leaf),
+            penalty=self.penalty, reuse_within_round=not authors, force_split=authors, half=not authors,
+        )  # fmt: skip
+
+    def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
+        return Plan(
+            n_rounds=int(self.n_rounds), vector=self._vector(), newton=bool(self.newton),
+            subsample=float(self.subsample), max_features=float(self.max_features), allowed=allowed,
+            seed=self.seed_, verbose=int(self.verbose),
+        )  # fmt: skip
+
+    def _boost(
+        self,
+        training: Training,
+        data: BinnedData,
+        threads: Threads,
+        earlier: TreePolicy | None = None,
+    ) -> Self:
+        """Run the rounds on data already binned, and keep the best of them."""
+        self._threads = threads
+        try:
+            loss = self._loss(training.y, training.weight)
+            base = loss.base() if self.init == "prior" else np.zeros(loss.n_outputs)
+            held = None
+            if training.y_held is not None:
+                held_loss = self._loss(training.y_held)
+                held = (held_loss, self._score_of(training.y_held, held_loss))
+            before = None
+            if earlier is not None:
+                base = earlier.trees.base
+                before = self._what_was(earlier, training, loss.n_outputs)
+            rounds = Rounds(
+                data, loss, base, training.costs.flat, self._settings(), self._plan(training.allowed), threads,
+                held, before,
+            )  # fmt: skip
+            rounds.run()
+        finally:
+            del self._threads
+        width = loss.n_outputs if self._vector() else 1
+        grown = assemble(rounds.trees, data.bins, base, width)
+        trees = grown if earlier is None else join(earlier.trees, grown)
+        self._keep(trees, training.costs, rounds)
+        return self
+
+    def _keep(self, trees: Trees, costs: Costs, rounds: Rounds) -> None:
+        """Set what was fitted, cut to the rounds worth keeping."""
+        trace = pd.DataFrame(rounds.trace)
+        if rounds.first_round:
+            trace = pd.concat([self.trace_, trace], ignore_index=True)
+        self.trace_ = trace
+        self.n_rounds_ = rounds.best()
+        per_round = 1 if trees.width == trees.n_outputs else trees.n_outputs
+        kept = trees.first(self.n_rounds_ * per_round)
+        used = set(kept.features.tolist())
+        self.purchase_order_ = [f for f in rounds.booster.purchases.order if f in used]
+        self.policy_ = TreePolicy(costs, self._output(), kept)
+
+    def _what_was(self, earlier: TreePolicy, training: Training, n_outputs: int) -> Earlier:
+        """Scores and purchases of the rows under the earlier model."""
+        trees = earlier.trees
+        if trees.n_outputs != n_outputs or (trees.width == n_outputs) != (
+            self._vector() or n_outputs == 1
+        ):
+            raise ValueError(
+                f"warm_start=True, but the fitted model has {trees.n_outputs} outputs and leaves of width "
+                f"{trees.width}: keep the classes and leaves of the first fit, or set warm_start=False."
+            )
+        if self.n_rounds < self.n_rounds_:
+            raise ValueError(
+                f"n_rounds={self.n_rounds} is less than the {self.n_rounds_} rounds already fitted: with "
+                "warm_start=True it counts all rounds; use truncate to shorten a model."
+            )
+        start = TreePolicy(earlier.costs, earlier.output, without_base(trees))
+
+        def at(X: Array | None) -> tuple[Any, Any]:
+            if X is None:
+                return None, None
+            outcome = start.batch(X if X.dtype.kind == "f" else X.astype(np.float64))
+            return outcome.raw.T, outcome.acquired
+
+        self.trace_ = self.trace_[: self.n_rounds_]
+        total, acquired = at(training.X)
+        return Earlier(self.n_rounds_, self.purchase_order_, total, acquired, *at(training.X_held))
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        lams: Sequence[float],
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+    ) -> list[Self]:
+        """Fit one model for each ``lam``; they share the reading and binning of the data.
+
+        Parameters
+        ----------
+        X, y, sample_weight, validation
+            As for ``fit``.
+        lams : sequence of float
+            Values of ``lam``.
+
+        Returns
+        -------
+        list of fitted estimators, in the order of ``lams``
+        """
+        self._begin()
+        training = self._read_all(X, y, sample_weight, validation)
+        fitted = []
+        with Threads(count_threads(self.n_jobs)) as threads:
+            data = training.bin(threads)
+            for lam in lams:
+                model = copy.copy(self).set_params(lam=lam)
+                model._validate_params()
+                fitted.append(model._boost(training, data, threads))
+        return fitted
+
+    # The trade-off --------------------------------------------------------------------------------
+
+    def lam_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the ``lam`` from which on nothing that has a price is bought.
+
+        It is the largest ratio of gain to price among the first splits (METHODS of the grid in the
+        paper are not printed; above this value no split pays for itself).
+        """
+        probe = copy.copy(self)
+        probe.seed_ = 0
+        probe.validation_fraction = None
+        training = probe._read_all(X, y, sample_weight, None)
+        settings = probe._settings()
+        with Threads(count_threads(self.n_jobs)) as threads:
+            data = training.bin(threads)
+            booster = Booster(data, training.costs.flat, settings, threads)
+            loss = probe._loss(training.y, training.weight)
+            base = loss.base() if self.init == "prior" else np.zeros(loss.n_outputs)
+            gradients = np.empty((loss.n_outputs, len(training.y)))
+            loss.gradients(np.zeros_like(gradients), base, gradients, threads)
+            parts = (
+                [gradients]
+                if probe._vector()
+                else [gradients[k : k + 1] for k in range(len(gradients))]
+            )
+            gains = np.max([booster.root_gains(part) for part in parts], axis=0)
+        prices = as_floats(booster.purchases.marginal())
+        priced = (prices > 0) & (gains > 0)
+        if not priced.any():
+            return 0.0
+        scale = loss.total_weight if self.lam_scale == "mean" else 1.0
+        return float((gains[priced] / prices[priced]).max() / scale)
+
+    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
+        """Values of ``lam`` from :meth:`lam_max` down over four decades, then 0: cheapest first."""
+        top = self.lam_max(X, y)
+        lams = [] if top == 0 else (top * np.logspace(0, -GRID_DECADES, GRID_POINTS)).tolist()
+        return [{"lam": lam} for lam in [*lams, 0.0]]
+
+    # After fitting --------------------------------------------------------------------------------
+
+    def cost(self, X: Any, budget: Any = None, *, accounting: str = "row") -> Floats:
+        """The bill of each row, float64 (n,).
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            The rows.
+        budget : number, optional
+            Never spend more than this on a row.
+        accounting : {"row", "model"}
+            "row": what lies on the row's own paths. "model": every feature in the ensemble
+            (equation 3 of the paper); never less than "row".
+        """
+        if accounting == "row":
+            return super().cost(X, budget)
+        if accounting != "model":
+            raise ValueError(f"accounting is {accounting!r}: it is 'row' or 'model'.")
+        if budget is not None:
+            raise ValueError(
+                "budget works with accounting='row' only: by model every row pays the same."
+            )
+        n = len(self._read(X))
+        trees, costs = self.policy_.trees, self.costs_
+        mask = np.zeros((1, costs.n_features), dtype=bool)
+        mask[0, trees.features] = True
+        quanta = costs.quanta(mask) + trees.n_trees * costs.flat.evaluation
+        return np.repeat(as_floats(quanta), n)
+
+    def truncate(self, rounds: int) -> Self:
+        """Return a copy of the fitted model with its first ``rounds`` rounds."""
+        self._check_fitted()
+        if not 0 <= rounds <= self.n_rounds_:
+            raise ValueError(
+                f"rounds is {rounds}: the model has 0 to {self.n_rounds_} rounds to keep."
+            )
+        model = copy.copy(self)
+        trees = self.policy_.trees
+        kept = trees.first(rounds * self._trees_per_round())
+        used = set(kept.features.tolist())
+        model.policy_ = TreePolicy(self.costs_, self.policy_.output, kept)
+        model.n_rounds_ = rounds
+        model.purchase_order_ = [f for f in self.purchase_order_ if f in used]
+        return model
+
+    def _trees_per_round(self) -> int:
+        trees = self.policy_.trees
+        return 1 if trees.width == trees.n_outputs else trees.n_outputs
+
+    def _staged_raw(self, X: Any) -> Iterator[Floats]:
+        """Raw scores after each round, from the first on."""
+        yield from staged(self.policy_, self._read(X), self._trees_per_round())
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Predictions after each round, from the first on."""
+        for raw in self._staged_raw(X):
+            yield self.policy_.output.predict(raw)

@@ -1,0 +1,249 @@
+"""The loop of Greedy Miser: one round after the other, with a trace, until done or interrupted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core.engine import RowSet
+from costwise.core.purchases import Meetings
+from costwise.core.threads import Threads
+from costwise.costs import FlatCosts, as_float
+from costwise.estimators._boosting import BinnedData, Booster, Sample, Settings, Tree
+from costwise.estimators._losses import Loss
+from costwise.exceptions import CostwiseWarning
+
+Floats = npt.NDArray[np.float64]
+Masks = npt.NDArray[np.bool_]
+Score = Callable[[Floats], float]
+"""From raw scores (n, outputs) to a number that is better when larger."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do in each round.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds in all, those of an earlier fit included.
+    vector : bool
+        One tree a round for all outputs, instead of one tree per output.
+    newton : bool
+        Leaf values by one Newton step.
+    subsample, max_features : float
+        Share of rows per round and of features per tree.
+    allowed : bool (d,)
+        Features that may be used at all.
+    seed : int
+        Round r draws from a generator of (seed, r): going on equals not having stopped.
+    """
+
+    n_rounds: int
+    vector: bool
+    newton: bool
+    subsample: float
+    max_features: float
+    allowed: Masks
+    seed: int
+    verbose: int = 0
+
+
+@dataclass
+class Earlier:
+    """What an earlier fit left: scores and purchases of the rows at hand."""
+
+    rounds: int
+    order: list[int]
+    total: Floats
+    acquired: Masks
+    validation_total: Floats | None = None
+    validation_acquired: Masks | None = None
+
+
+@dataclass
+class Held:
+    """Validation rows: their codes, their loss, how they are scored, and what they have paid."""
+
+    loss: Loss
+    score: Score
+    rows: RowSet
+    total: Floats
+    meetings: Meetings
+
+
+class Rounds:
+    """Runs rounds and keeps their trees and trace.
+
+    Parameters
+    ----------
+    data : BinnedData
+        Training rows, and validation rows as its first further matrix where there are any.
+    loss : Loss
+        Over the training rows.
+    base : float64 (outputs,)
+        Scores before any tree.
+    costs, settings, plan, threads
+        Prices, how trees grow, what happens in a round, who does the work.
+    """
+
+    def __init__(
+        self, data: BinnedData, loss: Loss, base: Floats, costs: FlatCosts, settings: Settings, plan: Plan,
+        threads: Threads, held: tuple[Loss, Score] | None = None, earlier: Earlier | None = None,
+    ) -> None:  # fmt: skip
+        self.loss, self.base, self.plan, self.threads, self.costs = loss, base, plan, threads, costs
+        self.booster = Booster(data, costs, settings, threads, track=held is None)
+        n = self.booster.n_rows
+        self.total = np.zeros((loss.n_outputs, n))
+        self.first_round = 0
+        self.trees: list[Tree] = []
+        self.trace: list[dict[str, Any]] = []
+        self.held: Held | None = None
+        if held is not None:
+            words = data.others[0]
+            meetings = Meetings(words.shape[1], costs.price, costs.group, costs.fee, threads)
+            total = np.zeros((loss.n_outputs, words.shape[1]))
+            self.held = Held(*held, RowSet(words, threads), total, meetings)
+        if earlier is not None:
+            self._resume(earlier)
+
+    def _resume(self, earlier: Earlier) -> None:
+        """Go on from an earlier fit: nothing that was bought is forgotten."""
+        self.first_round = earlier.rounds
+        self.total[:] = earlier.total
+        for feature in earlier.order:
+            self.booster.purchases.taken(feature)
+        self.booster.purchases.settle()
+        if self.booster.meetings is not None:
+            self.booster.meetings.restore(earlier.acquired)
+        if self.held is not None and earlier.validation_total is not None:
+            self.held.total[:] = earlier.validation_total
+            self.held.meetings.restore(earlier.validation_acquired)
+
+    def run(self) -> None:
+        """Run all rounds; an interrupt keeps the rounds that were completed."""
+        gradients = np.empty_like(self.total)
+        loss = self.loss.gradients(self.total, self.base, gradients, self.threads)
+        try:
+            with _progress(self.plan, self.first_round) as show:
+                for number in range(self.first_round, self.plan.n_rounds):
+                    grown = self._round(number, gradients)
+                    loss = self.loss.gradients(self.total, self.base, gradients, self.threads)
+                    row = self._trace_row(number, loss)
+                    self.trees += grown
+                    self.trace.append(row)
+                    show(row)
+        except KeyboardInterrupt:
+            warnings.warn(
+                f"interrupted: the model keeps the {len(self.trace) + self.first_round} rounds that were complete.",
+                CostwiseWarning,
+                stacklevel=5,
+            )
+
+    def _round(self, number: int, gradients: Floats) -> list[Tree]:
+        """Grow the trees of one round on gradients that were computed once, before its first tree."""
+        rng = np.random.default_rng([self.plan.seed, number])
+        rows = self._some_rows(rng)
+        groups = (
+            [slice(None)] if self.plan.vector else [slice(k, k + 1) for k in range(len(gradients))]
+        )
+        grown = []
+        for output, group in enumerate(groups):
+            part = gradients[group]
+            tree = self.booster.grow(
+                part,
+                Sample(rows, self._some_features(rng)),
+                output,
+                self.loss.curvature(part) if self.plan.newton else None,
+                self.loss.newton_factor if self.plan.newton else 1.0,
+            )
+            self.booster.add(tree, self.total)
+            if self.held is not None:
+                self.held.rows.reset()
+                self.booster.follow(tree, self.held.rows, self.held.total, self.held.meetings)
+            grown.append(tree)
+        self.booster.purchases.settle()
+        return grown
+
+    def _some_rows(self, rng: np.random.Generator) -> npt.NDArray[np.int32] | None:
+        n = self.booster.n_rows
+        if self.plan.subsample >= 1.0:
+            return None
+        size = max(1, round(self.plan.subsample * n))
+        return np.sort(rng.choice(n, size, replace=False, shuffle=False)).astype(np.int32)
+
+    def _some_features(self, rng: np.random.Generator) -> Masks:
+        allowed = self.plan.allowed
+        if self.plan.max_features >= 1.0:
+            return allowed
+        candidates = np.flatnonzero(allowed)
+        size = max(1, round(self.plan.max_features * len(candidates)))
+        chosen = np.zeros_like(allowed)
+        chosen[rng.choice(candidates, size, replace=False, shuffle=False)] = True
+        return chosen
+
+    def _trace_row(self, number: int, loss: float) -> dict[str, Any]:
+        """One line of the trace: what the model is and costs after this round."""
+        purchases = self.booster.purchases
+        per_round = 1 if self.plan.vector else self.loss.n_outputs
+        trees = per_round * (number + 1)
+        evaluation = self.costs.evaluation * trees
+        meetings = self.booster.meetings if self.held is None else self.held.meetings
+        assert meetings is not None
+        row = {
+            "round": number + 1,
+            "trees": trees,
+            "features": len(purchases.order),
+            "cost_model": as_float(purchases.total + evaluation),
+            "cost_row": as_float(meetings.quanta()) / meetings.n_rows + as_float(evaluation),
+            "train_loss": loss,
+            "validation_loss": np.nan,
+            "validation_score": np.nan,
+        }
+        if self.held is not None:
+            held = self.held
+            row["validation_loss"] = held.loss.mean(held.total, self.base, self.threads)
+            row["validation_score"] = held.score((self.base[:, None] + held.total).T)
+        return row
+
+    def best(self) -> int:
+        """Rounds to keep: best validation score, then lower cost, then earlier; all without validation."""
+        if self.held is None or not self.trace:
+            return self.first_round + len(self.trace)
+        row = min(self.trace, key=lambda r: (-r["validation_score"], r["cost_model"], r["round"]))
+        return int(row["round"])
+
+
+@contextmanager
+def _progress(plan: Plan, start: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A progress bar on stderr where it was asked for."""
+    if not plan.verbose:
+        yield lambda row: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("rounds", total=plan.n_rounds, completed=start, note="")
+
+        def show(row: dict[str, Any]) -> None:
+            note = f"loss {row['train_loss']:.5g}  features {row['features']}  cost {row['cost_row']:.6g}"
+            bar.update(task, completed=row["round"], note=note)
+
+        yield show
