@@ -18,6 +18,8 @@ from costwise.policy.output import Output
 from costwise.policy.whole import Foreign
 
 POLICIES = {
+    "gate": ("costwise.policy.gate", "GatePolicy"),
+    "linear tree": ("costwise.policy.linear_tree", "LinearTreePolicy"),
     "trees": ("costwise.policy.tree", "TreePolicy"),
     "whole": ("costwise.policy.whole", "WholePolicy"),
 }

@@ -9,6 +9,7 @@ from costwise.core import links
 from costwise.costs import Costs
 from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State, run_case
 from costwise.policy.output import Output
+from costwise.policy.whole import WholePolicy
 
 ROLES = ("gate", "cheap", "existing")
 
@@ -128,29 +129,37 @@ class GateCase(Case):
         self._complete = False  # whether the existing model has all it wants
         self._falls_back = isinstance(policy.existing, GatePolicy)
         self._refused: set[int] = set()
-        self._started = 0  # evaluations started by the last question
 
     def wants(self, left: int | None) -> list[Bundle]:
         """What the gate wants, then what the chosen model wants."""
         if self._at == "gate":
-            if bundles := self._ask(self._gate, left):
+            bundles, left = self._ask(self._gate, left, left)
+            if bundles:
                 return bundles
-            if left is not None:
-                left -= self._started * self._policy.costs.flat.evaluation
             self._at = "existing" if self._gate.answer()[0] > 0 and self._possible() else "cheap"
         if self._at == "existing":
-            if bundles := self._ask(self._existing, left):
-                return bundles if self._falls_back else [_as_one(bundles)]
-            self._complete = True
-            return []
-        return self._ask(self._cheap, left)
+            bundles, rest = self._ask(self._existing, left if self._falls_back else None, left)
+            if rest is None or rest >= 0:
+                self._complete = not bundles
+                return bundles if self._falls_back or not bundles else [_as_one(bundles)]
+            self._at = "cheap"
+        return self._ask(self._cheap, left, left)[0]
 
-    def _ask(self, case: Case, left: int | None) -> list[Bundle]:
+    def _ask(
+        self, case: Case, told: int | None, left: int | None
+    ) -> tuple[list[Bundle], int | None]:
+        """What a case wants, and the money left after the evaluations that it starts.
+
+        If that is less than nothing, the case is to be dropped, and its evaluations are not made.
+        """
         before = case.evaluated
-        bundles = case.wants(left)
-        self._started = case.evaluated - before
-        self.evaluated += self._started
-        return bundles
+        bundles = case.wants(told)
+        started = case.evaluated - before
+        if left is not None:
+            left -= started * self._policy.costs.flat.evaluation
+        if left is None or left >= 0:
+            self.evaluated += started
+        return bundles, left
 
     def _possible(self) -> bool:
         """Whether the existing model can get along without what was refused so far."""
@@ -196,6 +205,9 @@ def repriced(policy: Policy, costs: Costs) -> Policy:
     """The same policy under other prices."""
     if policy.costs.to_dict() == costs.to_dict():
         return policy
+    if isinstance(policy, WholePolicy):  # around a plain function it has no state to go through
+        answers = (policy.fallback, policy.fill, policy.fill_empty)
+        return WholePolicy(costs, policy.output, policy.source, policy.reads, *answers)
     return type(policy).from_state(costs, policy.output, policy.state())
 
 
