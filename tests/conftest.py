@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "costwise"
+
+
+def _kernel_cache() -> str:
+    """A cache of compiled kernels for all workers, named after the sources of the kernels.
+
+    The compiler does not notice that a function which a kernel calls from another file has changed.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((SOURCE / "core").glob("*.py")):
+        digest.update(path.read_bytes())
+    return str(Path(tempfile.gettempdir()) / f"costwise-kernels-{digest.hexdigest()[:12]}")
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", _kernel_cache())
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile once, before the workers start, instead of once in each of them."""
+    if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
+        import costwise
+
+        costwise.warm_up()
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,10 @@ ABREAST = 8
 @kernel()
 def _next_node(node, x):
     """Child that a row with value ``x`` goes to."""
-    left, right = node.left, node.right  # loaded before the test: a select, not a jump
+    left, right = node["left"], node["right"]  # loaded before the test: a select, not a jump
     if x != x:
-        return left if node.missing_left else right
-    return left if x <= node.threshold else right
+        return left if node["missing_left"] else right
+    return left if x <= node["threshold"] else right
 
 
 @kernel()
@@ -69,8 +69,8 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
                     walking = False
                     for j in range(abreast):
                         node = nodes[at[j]]
-                        if node.feature >= 0:
-                            feature = np.uint64(node.feature)
+                        if node["feature"] >= 0:
+                            feature = np.uint64(node["feature"])
                             if billed:
                                 acquired[row + j, feature] = True
                             at[j] = _next_node(node, X[row + j, feature])
@@ -143,10 +143,10 @@ def walk_limited(
                 continue
             else:
                 break
-            while nodes[at[tree]].feature >= 0 and state[nodes[at[tree]].feature] == BOUGHT:
-                feature = nodes[at[tree]].feature
+            while nodes[at[tree]]["feature"] >= 0 and state[nodes[at[tree]]["feature"]] == BOUGHT:
+                feature = nodes[at[tree]]["feature"]
                 at[tree] = _next_node(nodes[at[tree]], X[row, feature])
-            feature = nodes[at[tree]].feature
+            feature = nodes[at[tree]]["feature"]
             if feature >= 0 and state[feature] != REFUSED:
                 following[tree] = -1
                 if state[feature] == UNKNOWN:
