@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from costwise.core import greedy as gr
 from costwise.core import moments as mo
+from costwise.core.engines import MomentsEngine, QREngine
 from naive import linear as naive
 
 NOTHING = np.array([], dtype=int)
@@ -27,11 +28,11 @@ def centred(X, Y, weight):
 def engine_of(name, X, Y, weight):
     c = centred(X, Y, weight)
     if name == "moments":
-        return gr.MomentsEngine(c.gram, c.square, c.cross, c.y_square, c.about_shift)
+        return MomentsEngine(c.gram, c.square, c.cross, c.y_square, c.about_shift)
     if name == "columns":
-        return gr.MomentsEngine(lambda a: c.gram[a], c.square, c.cross, c.y_square, c.about_shift)
+        return MomentsEngine(lambda a: c.gram[a], c.square, c.cross, c.y_square, c.about_shift)
     root = np.sqrt(weight)[:, None]
-    return gr.QREngine(root * (X - c.x_mean), root * (Y - c.y_mean), c.about_shift)
+    return QREngine(root * (X - c.x_mean), root * (Y - c.y_mean), c.about_shift)
 
 
 def prices(price, group=None, fee=()):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from costwise.core import greedy as gr
 from costwise.core import links
 from costwise.core import moments as mo
+from costwise.core.engines import MomentsEngine, QREngine
 from costwise.costs import Costs
 from costwise.estimators._linear_certificate import Certificate, certify
 from costwise.estimators._linear_threads import Run
@@ -174,7 +175,7 @@ def _engine(name: str, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
         Z[:, :d] -= root * centred.x_mean
         Z[:, d + 1 :] -= root * centred.y_mean
         columns = np.asfortranarray(Z[:, :d])
-        return gr.QREngine(columns, Z[:, d + 1 :].copy(), centred.about_shift), centred
+        return QREngine(columns, Z[:, d + 1 :].copy(), centred.about_shift), centred
     if name == "moments":
         centred = mo.Centred.of(place.M, d)
         gram: Any = centred.gram
@@ -187,7 +188,7 @@ def _engine(name: str, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
             )
             return rows_of_gram
 
-    engine = gr.MomentsEngine(
+    engine = MomentsEngine(
         gram, centred.square, centred.cross, centred.y_square, centred.about_shift
     )
     return engine, centred
@@ -195,7 +196,7 @@ def _engine(name: str, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
 
 def _coefficients(place: _Place, engine: Any, chosen: gr.Selection, centred: mo.Centred) -> Floats:
     """Least squares on the chosen features, from the rows where moments lose too many digits."""
-    if chosen.pivot >= ILL_CONDITIONED or isinstance(engine, gr.QREngine):
+    if chosen.pivot >= ILL_CONDITIONED or isinstance(engine, QREngine):
         slopes: Floats = engine.solve()
         return slopes
     rows, j = place.rows, len(chosen.features)
@@ -221,27 +222,27 @@ def outputs(problem: Problem, node: Node, index: Ints | None, run: Run) -> Float
     n = len(problem.X) if index is None else len(index)
     mean = problem.mean[node.features]
 
-    def part(start: int) -> Floats:
+    def of_chunk(start: int) -> Floats:
         stop = min(start + CHUNK, n)
-        rows = np.arange(start, stop) if index is None else index[start:stop]
-        columns = problem.X[rows[:, None], node.features].astype(np.float64)
+        part = problem.X[slice(start, stop) if index is None else index[start:stop]]
+        columns = part.T[node.features].T
         return weighted_sum(columns, mean, node.intercept, node.coefficient)
 
-    return np.concatenate(list(run(part, range(0, n, CHUNK))))
+    return np.concatenate(list(run(of_chunk, range(0, n, CHUNK))))
 
 
-def weighted_median(score: Floats, weight: Floats | None) -> float | None:
-    """Midpoint of adjacent distinct scores that halves the weight best; ties to the lower one.
+def weighted_cut(score: Floats, weight: Floats | None, below: float = 0.5) -> float | None:
+    """Midpoint of adjacent distinct scores that leaves nearest to a share of the weight below it.
 
-    None where there is one distinct score only.
+    Ties go to the lower one; None where there is one distinct score only.
     """
     order = np.argsort(score, kind="stable")
     sorted_score = score[order]
     cuts = np.flatnonzero(sorted_score[:-1] < sorted_score[1:])
     if not len(cuts):
         return None
-    below = np.arange(1.0, len(score) + 1) if weight is None else np.cumsum(weight[order])
-    cut = cuts[np.argmin(np.abs(below[cuts] - below[-1] / 2))]
+    mass = np.arange(1.0, len(score) + 1) if weight is None else np.cumsum(weight[order])
+    cut = cuts[np.argmin(np.abs(mass[cuts] - below * mass[-1]))]
     low, high = sorted_score[cut], sorted_score[cut + 1]
     middle = low + (high - low) / 2
     return float(middle if middle < high else low)
@@ -258,12 +259,12 @@ def _split(
     own_weight = (
         rows.weight if rows.weight is None or rows.index is None else rows.weight[rows.index]
     )
-    threshold = weighted_median(score, own_weight)
+    threshold = weighted_cut(score, own_weight)
     if threshold is None:
         return
     node.threshold, node.split = threshold, True
     if settings.soft:
-        spread = _spread(settings.tau, score, own_weight, problem)
+        spread = _spread(settings.tau, score, own_weight, problem, node)
         up = links.sigmoid((score - threshold) / spread)
         whole = np.ones(len(score)) if own_weight is None else own_weight
         parts = [problem.rows(weight=whole * up), problem.rows(weight=whole * (1.0 - up))]
@@ -283,14 +284,27 @@ def _split(
     yield from children
 
 
-def _spread(tau: float | str, score: Floats, weight: Floats | None, problem: Problem) -> float:
-    """Width of the soft step in the units of the score."""
-    if tau != "std":
-        # One output: label units, or standard deviations of the target in regression.
-        return float(tau) * (float(problem.y_scale[0]) if len(problem.y_scale) == 1 else 1.0)
-    w = np.ones(len(score)) if weight is None else weight
-    mean = np.add.reduce(w * score) / np.add.reduce(w)
-    return float(np.sqrt(np.add.reduce(w * (score - mean) ** 2) / np.add.reduce(w)))
+def _spread(
+    tau: float | str, score: Floats, weight: Floats | None, problem: Problem, node: Node
+) -> float:
+    """Width of the soft step in the units of the score.
+
+    For one output tau counts label units, or standard deviations of the target in regression; for
+    several, standard deviations of the targets along the routing direction.
+    """
+    if tau == "std":
+        return weighted_std(score, weight)
+    if len(problem.y_scale) == 1:
+        return float(tau) * float(problem.y_scale[0])
+    along = routing_score(problem.Y, node.direction * problem.y_scale)
+    return float(tau) * weighted_std(along, problem.weight)
+
+
+def weighted_std(values: Floats, weight: Floats | None) -> float:
+    """Standard deviation, 1 where there is none."""
+    w = np.ones(len(values)) if weight is None else weight
+    mean = np.add.reduce(w * values) / np.add.reduce(w)
+    return float(np.sqrt(np.add.reduce(w * (values - mean) ** 2) / np.add.reduce(w))) or 1.0
 
 
 def _without_idle_splits(nodes: dict[int, Node]) -> dict[int, Node]:

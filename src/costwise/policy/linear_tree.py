@@ -33,7 +33,7 @@ class LinearTree:
     intercept : float64 (nodes, m)
     direction : float64 (nodes, m), what the routing score weighs the m outputs with
     threshold : float64 (nodes,), to ``upper`` where the score is above it, else to ``lower``
-    upper, lower : int32 (nodes,), -1 at leaves
+    upper, lower : int32 (nodes,), -1 where the row ends here
     mean : float64 (d,), what stands for a value that is missing
     """
 
@@ -116,11 +116,8 @@ class LinearTree:
 
     def _shape_problem(self) -> str | None:
         k = self.n_nodes
-        inner = self.upper >= 0
-        if ((self.lower >= 0) != inner).any():
-            return "a node has one child"
-        children = np.concatenate([self.upper[inner], self.lower[inner]])
-        owner = np.tile(np.flatnonzero(inner), 2)
+        both = np.stack([self.upper, self.lower])
+        children, owner = both[both >= 0], np.tile(np.arange(k), (2, 1))[both >= 0]
         if len(children) and not ((children > owner).all() and children.max() < k):
             return "a child does not come after its parent"
         if sorted(children.tolist()) != list(range(1, k)):
@@ -133,13 +130,17 @@ def weighted_sum(columns: Floats, mean: Floats, intercept: Floats, coefficient: 
 
     Added column by column: BLAS would add a row alone and the same row in a batch differently.
     """
-    out = np.empty((len(columns), len(intercept)))
-    out[:] = intercept
-    values = np.where(np.isnan(columns), mean, columns)
-    for i in range(values.shape[1]):
-        for c in range(out.shape[1]):
-            out[:, c] += values[:, i] * coefficient[i, c]
-    return out
+    values = columns.T.astype(np.float64, order="C")
+    holes = np.isnan(values)
+    if holes.any():
+        values = np.where(holes, mean[:, None], values)
+    out = np.empty((len(intercept), len(columns)))
+    out[:] = intercept[:, None]
+    term = np.empty(len(columns))
+    for value, weights in zip(values, coefficient, strict=True):
+        for total, weight in zip(out, weights, strict=True):
+            total += np.multiply(value, weight, out=term)
+    return out.T
 
 
 def routing_score(outputs: Floats, direction: Floats) -> Floats:
@@ -228,17 +229,17 @@ class LinearTreePolicy(Policy):
             columns = self._columns(X, rows, node, plan)
             outputs[rows] = here = tree.evaluate(node, columns)
             reached[rows] = node
-            if tree.upper[node] < 0 or plan.stops[node]:
+            if (tree.upper[node] < 0 and tree.lower[node] < 0) or plan.stops[node]:
                 continue
             above = tree.score(node, here) > tree.threshold[node]
             for child, part in ((tree.upper[node], rows[above]), (tree.lower[node], rows[~above])):
-                if len(part) and plan.evaluates[child]:
+                if child >= 0 and len(part) and plan.evaluates[child]:
                     waiting.append((int(child), part))
         return outputs, reached, evaluated
 
     def _columns(self, X: Floats, rows: npt.NDArray[np.int64], node: int, plan: _Plan) -> Floats:
         own = self.tree.own(node)
-        columns = X[rows[:, None], own].astype(np.float64)
+        columns: Floats = X[rows].T[own].T
         if node == 0:
             # A value that was not bought must not be looked at, whatever it is.
             columns[:, ~plan.bought[0][own]] = np.nan

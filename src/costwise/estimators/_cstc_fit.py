@@ -1,0 +1,98 @@
+"""One CSTC fit from data to arrays: shared by the tree here and by chains of stages elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core import moments as mo
+from costwise.costs import QUANTA_PER_UNIT, Costs
+from costwise.estimators._cstc_finish import chain_or_tree, refit, standardise, to_tree
+from costwise.estimators._cstc_objective import BLOCK_ROWS, Objective
+from costwise.estimators._cstc_solver import solve_block, solve_joint, start
+from costwise.estimators._linear_common import Targets
+from costwise.estimators._linear_threads import workers
+from costwise.policy.linear_tree import LinearTree
+
+Floats = npt.NDArray[np.float64]
+
+RIDGE = 1e-3
+"""Ridge of the dense fit that the solvers start from."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Parameters of the objective and its solver."""
+
+    lam: float
+    rho: float
+    size: int
+    topology: str = "tree"
+    solver: str = "block"
+    tol: float = 1e-5
+    max_iter: int = 50
+    tau: float = 1.0
+    n_jobs: int | None = None
+
+
+def price_terms(costs: Costs) -> tuple[Floats, Floats]:
+    """Prices in units and membership (d, T) of the terms: every feature, every group with a fee."""
+    flat, d = costs.flat, costs.n_features
+    fees = np.flatnonzero(flat.fee > 0)
+    member = np.hstack([np.eye(d), (flat.group[:, None] == fees).astype(np.float64)])
+    price = np.concatenate([flat.price, flat.fee[fees]]) / QUANTA_PER_UNIT
+    return price, member
+
+
+def dense_start(objective: Objective) -> Floats:
+    """Ridge regression on all columns, (d + 1, m)."""
+    width = objective.blocks[0].shape[1]
+    gram, cross = np.zeros((width, width)), np.zeros((width, objective.Y.shape[1]))
+
+    def part(i: int) -> tuple[Floats, Floats]:
+        own = objective.slices[i]
+        weighted = objective.blocks[i].T * objective.weight[own]
+        return weighted @ objective.blocks[i], weighted @ objective.Y[own]
+
+    for a, b in objective.run(part, range(len(objective.blocks))):
+        gram += a
+        cross += b
+    gram[np.diag_indices(width - 1)] += RIDGE
+    solution: Floats = np.linalg.solve(gram, cross)
+    return solution
+
+
+def leading_direction(objective: Objective, root: Floats) -> Floats:
+    """Direction of the outputs in which a dense fit varies most; 1 for a single output."""
+    if objective.Y.shape[1] == 1:
+        return np.ones(1)
+    F = objective.outputs(root[:, None, :])[:, 0]
+    F = F - objective.weight @ F
+    leading = np.linalg.eigh(F.T @ (objective.weight[:, None] * F))[1][:, -1]
+    return np.ascontiguousarray(leading * np.sign(leading[np.argmax(np.abs(leading))]))
+
+
+def fit_tree(
+    X: Any, targets: Targets, costs: Costs, weight: Floats | None, options: Options
+) -> tuple[LinearTree, list[float]]:
+    """The fitted, refitted tree before pruning, and the objective after every block."""
+    X = np.ascontiguousarray(X)
+    share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)
+    price, member = price_terms(costs)
+    with workers(options.n_jobs) as run:
+        mean, _ = mo.column_means(X, weight, run)
+        columns = standardise(X, mean, share, BLOCK_ROWS)
+        objective = Objective(
+            columns.blocks, targets.Y, share, np.ones(targets.Y.shape[1]),
+            chain_or_tree(options.topology, options.size), price, member, options.lam, options.rho, run,
+        )  # fmt: skip
+        root = dense_start(objective)
+        objective.direction = leading_direction(objective, root) / options.tau
+        state = start(objective, root)
+        solve = solve_block if options.solver == "block" else solve_joint
+        state = solve(objective, state, options.tol, options.max_iter)
+        support = refit(objective, state)
+        return to_tree(state, support, objective, columns, targets), state.history
