@@ -40,25 +40,29 @@ def drive(model: costwise.PricedModel, row: np.ndarray) -> None:
     session.prediction  # noqa: B018  reading it is part of the work
 
 
+def compare(forest: RandomForestClassifier, rows: np.ndarray, n_jobs: int | None) -> None:
+    model = costwise.PricedModel(forest)
+    model.acquired(rows[:1000])  # compile
+    ours, theirs = [], []
+    for _ in range(5):  # alternating, so that both see the same machine
+        ours += seconds(lambda: model.acquired(rows), 1)
+        theirs += seconds(lambda: forest.predict(rows), 1)
+    report(f"acquired of 100,000 rows against predict with n_jobs={n_jobs}", ours, theirs)
+    drive(model, rows[0])
+    ours, theirs = [], []
+    for row in rows[:20]:
+        ours += seconds(lambda row=row: drive(model, row), 1)
+        theirs += seconds(lambda row=row: forest.predict(row[None, :]), 1)
+    report(f"a session against one-row predict with n_jobs={n_jobs}", ours, theirs)
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
     train, rows = rng.normal(size=(5000, 50)), rng.normal(size=(100_000, 50))
     target = (train[:, :5].sum(axis=1) + rng.normal(size=5000) > 0).astype(int)
     for n_jobs in (None, 2):
         forest = RandomForestClassifier(100, random_state=0, n_jobs=n_jobs).fit(train, target)
-        model = costwise.PricedModel(forest)
-        model.acquired(rows[:1000])  # compile
-        ours, theirs = [], []
-        for _ in range(5):  # alternating, so that both see the same machine
-            ours += seconds(lambda: model.acquired(rows), 1)
-            theirs += seconds(lambda: forest.predict(rows), 1)
-        report(f"acquired of 100,000 rows against predict with n_jobs={n_jobs}", ours, theirs)
-        drive(model, rows[0])
-        ours, theirs = [], []
-        for row in rows[:20]:
-            ours += seconds(lambda row=row: drive(model, row), 1)
-            theirs += seconds(lambda row=row: forest.predict(row[None, :]), 1)
-        report(f"a session against one-row predict with n_jobs={n_jobs}", ours, theirs)
+        compare(forest, rows, n_jobs)
 
 
 if __name__ == "__main__":
