@@ -1,0 +1,47 @@
+"""Every public estimator at settings small enough to be held to everything in seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import costwise
+
+SMALL: dict[str, dict[str, Any]] = {
+    "AdaptiveBoostingClassifier": {"n_rounds": 3, "n_iterations": 2, "random_state": 0},
+    "AdaptiveLinearClassifier": {"random_state": 0},
+    "BudgetedForestClassifier": {"max_trees": 3, "random_state": 0},
+    "CascadeClassifier": {"n_stages": 2, "random_state": 0},
+    "CostSensitiveTreeClassifier": {"depth": 2},
+    "CostSensitiveTreeRegressor": {"depth": 2},
+    "CostWeightedL1Classifier": {},
+    "CostWeightedL1Regressor": {},
+    "DynamicSelectionClassifier": {"n_iterations": 1, "random_state": 0},
+    "EarlyExitClassifier": {},
+    "EarlyExitRegressor": {},
+    "FeatureSubsets": {},
+    "GreedyMiserClassifier": {"n_rounds": 4, "min_samples_leaf": 5},
+    "GreedyMiserRegressor": {"n_rounds": 4, "min_samples_leaf": 5},
+    "L1GateClassifier": {"random_state": 0},
+    "PrunedForestClassifier": {"random_state": 0},
+    "StaticOrderClassifier": {},
+    "SubmodularTreeClassifier": {"depth": 2},
+    "SubmodularTreeRegressor": {"depth": 2},
+}
+"""Constructor arguments by class name."""
+
+NOT_FITTED_BY_US = ("PricedModel", "BudgetSearchCV")
+"""Public classes in the estimator layer that have their own tests of the laws."""
+
+
+def public_estimators() -> list[str]:
+    """Names of the public estimators, found where the package keeps them."""
+    return sorted(
+        name
+        for name, home in costwise._HOME.items()
+        if home.startswith("costwise.estimators.") and name not in NOT_FITTED_BY_US and name[0].isupper()
+    )
+
+
+def make(name: str) -> Any:
+    """A small estimator of a public class."""
+    return getattr(costwise, name)(**SMALL[name])
