@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from costwise.core import greedy as gr
 from costwise.core import moments as mo
-from costwise.costs._money import as_float
+from costwise.costs import as_float
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,16 @@ def certify(
     ratio = smallest if smallest > 1e-12 * max(len(considered), 1) else 0.0
     why = "" if ratio else "the features are collinear"
     return Certificate(ratio, float(-np.expm1(-ratio)), cost, len(considered), why)
+
+
+def certificate_frame(certificates: list[Certificate | None]) -> pd.DataFrame:
+    """One row per node; a node that repeats its parent (None) has chosen nothing."""
+    nothing = Certificate(0.0, 0.0, 0.0, 0, "the node repeats its parent")
+    rows = [
+        {
+            "ratio": c.ratio, "guarantee": c.guarantee, "cost": c.cost, "features": c.features,
+            "statement": str(c),
+        }
+        for c in (certificate or nothing for certificate in certificates)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)

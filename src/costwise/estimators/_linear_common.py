@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -115,7 +116,7 @@ def calibrate(
     return slope
 
 
-def trace_by_level(policy: LinearTreePolicy, X: Any, y: Any) -> list[dict[str, Any]]:
+def trace_by_level(policy: LinearTreePolicy, X: Any, y: Any) -> pd.DataFrame:
     """Mean bill, training score and features if rows stopped at each level of the tree."""
     rows, tree = sample_rows(len(X)), policy.tree
     level = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -124,8 +125,8 @@ def trace_by_level(policy: LinearTreePolicy, X: Any, y: Any) -> list[dict[str, A
     trace = []
     for last in range(int(level.max()) + 1):
         short = LinearTreePolicy(policy.costs, policy.output, _cut(tree, level, last), policy.scale)
-        trace.append(trace_row(short, X[rows], y[rows]) | {"level": last})
-    return trace
+        trace.append({"level": last} | trace_row(short, X[rows], y[rows]))
+    return pd.DataFrame(trace)
 
 
 def trace_row(policy: LinearTreePolicy, X: Any, y: Any) -> dict[str, Any]:

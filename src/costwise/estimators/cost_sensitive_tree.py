@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.costs import Costs
@@ -32,7 +33,7 @@ class _CostSensitiveTree(CostAware):
     policy_: LinearTreePolicy
     objective_: list[float]
     shares_: np.ndarray
-    trace_: list[dict[str, Any]]
+    trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -143,7 +144,7 @@ class CostSensitiveTreeClassifier(CostAwareClassifier, _CostSensitiveTree):
         The objective at the start and after every block (or step).
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score and features if rows stopped at each level.
 
     Notes
@@ -237,7 +238,7 @@ class CostSensitiveTreeRegressor(CostAwareRegressor, _CostSensitiveTree):
         The objective at the start and after every block (or step).
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score and features if rows stopped at each level.
 
     Examples

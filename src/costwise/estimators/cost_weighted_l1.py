@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from sklearn.utils._param_validation import Interval
 
 from costwise.core import moments as mo
@@ -32,7 +33,7 @@ class _CostWeightedL1(CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     policy_: LinearTreePolicy
-    trace_: list[dict[str, Any]]
+    trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -48,8 +49,8 @@ class _CostWeightedL1(CostAware):
         *,
         costs: Any = None,
         n_path: int = 10,
-        tol: float = 1e-9,
-        max_iter: int = 2000,
+        tol: float = 1e-10,
+        max_iter: int = 5000,
         n_jobs: int | None = None,
     ) -> None:
         self.lam = lam
@@ -62,7 +63,9 @@ class _CostWeightedL1(CostAware):
     def _along(self, X: Any, y: Any, models: list[tuple[float, LinearTreePolicy]]) -> None:
         """Keep the last model, and what each on the way costs and scores."""
         rows = sample_rows(len(X))
-        self.trace_ = [trace_row(policy, X[rows], y[rows]) | {"lam": lam} for lam, policy in models]
+        self.trace_ = pd.DataFrame(
+            [{"lam": lam} | trace_row(policy, X[rows], y[rows]) for lam, policy in models]
+        )
         self.policy_ = models[-1][1]
 
     def _grid(self, X: Any, Y: Floats) -> list[dict[str, Any]]:
@@ -94,16 +97,16 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         Prices of the features; None means 1 each.
     n_path : int, default=10
         Penalties on the way from an empty model to ``lam``, each started from the last.
-    tol : number, default=1e-9
+    tol : number, default=1e-10
         Stop a solver when a step changes the coefficients by less than this (squared).
-    max_iter : int, default=2000
+    max_iter : int, default=5000
         Most steps per penalty.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
 
     Attributes
     ----------
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score, features and lam of every model on the path.
 
     Notes
@@ -188,16 +191,16 @@ class CostWeightedL1Regressor(CostAwareRegressor, _CostWeightedL1):
         Prices of the features; None means 1 each.
     n_path : int, default=10
         Penalties on the way from an empty model to ``lam``, each started from the last.
-    tol : number, default=1e-9
+    tol : number, default=1e-10
         Stop a solver when a round gains less than this.
-    max_iter : int, default=2000
+    max_iter : int, default=5000
         Most rounds per penalty.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
 
     Attributes
     ----------
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score, features and lam of every model on the path.
 
     Examples

@@ -7,11 +7,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core import moments as mo
 from costwise.costs import MOST_QUANTA, Costs, budget_quanta
-from costwise.estimators._linear_certificate import Certificate
+from costwise.estimators._linear_certificate import certificate_frame
 from costwise.estimators._linear_common import (
     Targets,
     calibrate,
@@ -32,9 +33,9 @@ class _SubmodularTree(CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     policy_: LinearTreePolicy
-    certificates_: list[Certificate | None]
+    certificates_: pd.DataFrame
     shares_: np.ndarray
-    trace_: list[dict[str, Any]]
+    trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -88,7 +89,8 @@ class _SubmodularTree(CostAware):
             problem = Problem(X, targets.Y, targets.mean, targets.scale, mean, holes, costs, weight)
             nodes = grow(problem, settings, run)
         kept = [nodes[position] for position in sorted(nodes)]
-        self.certificates_ = [node.certificate for node in kept]
+        if self.certify:
+            self.certificates_ = certificate_frame([node.certificate for node in kept])
         self.shares_ = np.array([node.weight / kept[0].weight for node in kept])
         return LinearTreePolicy(costs, targets.output, as_tree(nodes, mean))
 
@@ -164,11 +166,14 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
 
     Attributes
     ----------
-    certificates_ : list of Certificate or None
-        Guarantee of the greedy choice at each node; None where a node repeats its parent.
+    certificates_ : frame, one row per node
+        ``ratio``: lower bound on the submodularity ratio; ``guarantee`` = 1 - exp(-ratio): the fit
+        is at least this share of the best fit of any set that costs at most ``cost`` (0 says
+        nothing); ``features``: how many the node could have bought; ``statement``: the same in
+        words. Not there with ``certify=False``.
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score and features if rows stopped at each level (on at most 4096
         training rows).
 
@@ -194,8 +199,8 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
     >>> model = SubmodularTreeClassifier(budget=3, costs=[1, 2, 2], depth=2).fit(X, y)
     >>> model.cost(X).max() <= 6
     True
-    >>> print(model.certificates_[0])
-    at least 60.4 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.926)
+    >>> model.certificates_.statement[0]
+    'at least 60.4 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.926)'
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubmodularTreeClassifier:
@@ -255,11 +260,11 @@ class SubmodularTreeRegressor(CostAwareRegressor, _SubmodularTree):
 
     Attributes
     ----------
-    certificates_ : list of Certificate or None
-        Guarantee of the greedy choice at each node; None where a node repeats its parent.
+    certificates_ : frame, one row per node
+        Guarantee of the greedy choice at each node; see :class:`SubmodularTreeClassifier`.
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
-    trace_ : list of dict
+    trace_ : frame
         Mean cost, training score and features if rows stopped at each level.
 
     Examples

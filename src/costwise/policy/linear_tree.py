@@ -199,8 +199,10 @@ class LinearTreePolicy(Policy):
         plan = _Plan(self, limit)
         for first in range(0, n, CHUNK):
             part = slice(first, min(first + CHUNK, n))
-            outputs, reached, evaluated[part] = self._descend(X[part], plan)
-            raw[part] = outputs * self.scale
+            # Infinities are refused by whoever asked, with the row and the feature.
+            with np.errstate(invalid="ignore", over="ignore"):
+                outputs, reached, evaluated[part] = self._descend(X[part], plan)
+                raw[part] = outputs * self.scale
             if billed:
                 acquired[part] = plan.bought[reached]
         return Outcome(raw, acquired, evaluated)
