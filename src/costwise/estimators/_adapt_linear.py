@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from costwise.costs import Costs
+from costwise.estimators._adapt_newton import Ridge, newton
 from costwise.estimators._adapt_shares import FURTHEST, Shares, shares_kl, shares_lstsq
 from costwise.estimators._adapt_solver import Penalty, Problem, Weights, solve, spread
 from costwise.policy.linear_tree import LinearTree, LinearTreePolicy
@@ -19,8 +20,8 @@ from costwise.policy.output import Output
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-REFIT_GAMMA = 1e-4
-"""Penalty of each feature while a given support is fitted: only enough to keep weights finite."""
+REFIT = Ridge(1e-4)
+"""Penalty while a given support is fitted: only enough to keep weights finite."""
 
 SCREENED = 4096
 """Rows, evenly spaced, on which candidate supports are compared."""
@@ -166,7 +167,7 @@ def first_weights(rows: Rows) -> Weights:
 
 
 def alternate(
-    rows: Rows, penalty: Penalty, p_full: float, start: Weights, settings: Settings
+    rows: Rows, penalty: Penalty | Ridge, p_full: float, start: Weights, settings: Settings
 ) -> Fit:
     """Algorithm 1: (OPT1) and (OPT2) in turn until the objective stands still.
 
@@ -187,7 +188,10 @@ def alternate(
             new, before = shares, last  # log-odds that jump: what was there is better
         shares = new
         problem = problem.with_shares(shares.q, shares.log_odds)
-        weights, value = solve(problem, penalty, weights, max_iter=settings.inner)
+        if isinstance(penalty, Ridge):
+            weights, value = newton(problem, penalty, weights)
+        else:
+            weights, value = solve(problem, penalty, weights, max_iter=settings.inner)
         after = value + _constant(rows, shares, settings.distance)
         trace.append({"after_shares": before, "objective": after, "mean_share": float(np.mean(shares.q)),
                       "weights": weights})  # fmt: skip
@@ -201,7 +205,12 @@ def alternate(
 
 
 def _objective(
-    problem: Problem, rows: Rows, penalty: Penalty, weights: Weights, scores: Floats, shares: Shares
+    problem: Problem,
+    rows: Rows,
+    penalty: Penalty | Ridge,
+    weights: Weights,
+    scores: Floats,
+    shares: Shares,
 ) -> float:
     """(OPT) with its penalty."""
     at = problem.with_shares(shares.q, shares.log_odds)
@@ -257,11 +266,7 @@ def refit(
     """The alternation on the columns of a support, all but unpenalised."""
     columns = np.array(support, dtype=np.intp)
     part = rows.select(columns)
-    free = np.full(len(columns), -1, dtype=np.intp)
-    penalty = Penalty(np.full(len(columns), REFIT_GAMMA), free, np.zeros(0))
-    fit = alternate(
-        part, penalty, p_full, first_weights(part) if start is None else start, settings
-    )
+    fit = alternate(part, REFIT, p_full, first_weights(part) if start is None else start, settings)
     return Fit(columns, fit.weights, fit.value, fit.trace)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -39,6 +40,9 @@ from costwise.policy.linear_tree import LinearTreePolicy
 
 GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Loss that a feature of average price must save, for a sweep."""
+
+PATH_ITERATIONS = 10
+"""Alternations per gamma of a sweep, each of which starts from the one before."""
 
 
 class AdaptiveLinearClassifier(GatedClassifier):
@@ -240,11 +244,12 @@ class AdaptiveLinearClassifier(GatedClassifier):
     def _sweep(self, task: Task, rows: Rows) -> Iterator[tuple[float, Fit]]:
         """Models for all shares: the path in gamma first, each from the last, then refits of all supports."""
         settings, found = self._settings(), list[tuple[int, ...]]()
+        short = replace(settings, max_iter=min(settings.max_iter, PATH_ITERATIONS))
         top = first_weights(rows)
         for p_full in (0.0, *P_GRID):
             weights = top
             for gamma in _gammas(task.costs):
-                fit = alternate(rows, Penalty.of(task.costs, gamma), p_full, weights, settings)
+                fit = alternate(rows, Penalty.of(task.costs, gamma), p_full, weights, short)
                 weights = fit.weights
                 found.append(fit.support)
                 yield p_full, fit

@@ -1,0 +1,234 @@
+"""The L1 gating baseline: features first, then the cheap model, then a gate on its mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval
+from threadpoolctl import threadpool_limits
+
+from costwise.estimators._adapt_common import GatedClassifier, Task, choose
+from costwise.estimators._adapt_linear import MOST_CUTS, Fit, Rows, linear_policies
+from costwise.estimators._adapt_shares import FURTHEST
+from costwise.estimators._adapt_solver import Penalty, Problem, Weights, solve, spread
+from costwise.policy.gate import GATE_OUTPUT
+from costwise.policy.linear_tree import LinearTreePolicy
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+C_STEPS = (0.001, 0.01, 0.1, 1.0, 10.0)
+WEIGHT_STEPS = tuple(np.linspace(0, 1, 10) ** 2)
+"""Weights of the rows that the cheap model gets right, for a sweep."""
+
+
+class L1GateClassifier(GatedClassifier):
+    """The L1 baseline of ADAPT: what a gate is worth when nothing is optimised jointly.
+
+    An L1 logistic regression picks features; a logistic regression on them is the cheap model;
+    another one on the same features learns where the cheap model is wrong, and sends those rows on.
+
+    Parameters
+    ----------
+    existing : fitted classifier or (function, features), optional
+        As for :class:`~costwise.AdaptiveLinearClassifier`.
+    C : float, default=1.0
+        Inverse strength of the L1 penalty, per sum of losses.
+    n_features : int, optional
+        Keep only that many features, those with the largest weights.
+    correct_weight : float, default=1.0
+        Weight, in training the gate, of the rows that the cheap model gets right; the others weigh
+        1. The smaller, the more rows are sent on; 0 sends all.
+    costs : Costs, mapping or array, optional
+        Prices. None takes those of the existing model if it has some, else 1 each.
+    budget : float, optional
+        Mean bill per row. If given, the three parameters above are ignored: all are swept, and the
+        most accurate model within the budget on validation rows is kept.
+    validation_fraction : float, default=0.2
+        Share of the training rows set aside to choose on, where ``budget`` is given and no
+        ``validation``.
+    random_state : int or RandomState, optional
+        Seed of the forest and of the rows set aside.
+    n_jobs : int, optional
+        Threads of the forest; None means all cores.
+
+    Attributes
+    ----------
+    trace_ : DataFrame
+        Cost, score, features and share sent on training rows; with ``budget``, one row per model
+        of the sweep, on validation rows.
+
+    Notes
+    -----
+    Paper: Nan and Saligrama, NIPS 2017, section 5. Differs from the paper: the gate's score is
+    above 0 for rows to be sent on, where the paper labels rows to be kept with 1; several classes
+    share their features through a group norm.
+
+    Examples
+    --------
+    >>> from costwise import L1GateClassifier, datasets
+    >>> from sklearn.svm import SVC
+    >>> X, y, costs = datasets.make_synthetic_2(400, separation=2)
+    >>> accurate = SVC(gamma=1).fit(X, y)
+    >>> model = L1GateClassifier(accurate, budget=1.8, costs=costs, random_state=0).fit(X, y)
+    >>> model.score(X, y), float(model.cost(X).mean())
+    (1.0, 1.74)
+    """
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("C", "correct_weight")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "n_features": [None, Interval(Integral, 0, None, closed="left")],
+        "correct_weight": [Interval(Real, 0, None, closed="left")],
+        "budget": [None, Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        existing: Any = None,
+        *,
+        C: float = 1.0,
+        n_features: int | None = None,
+        correct_weight: float = 1.0,
+        costs: Any = None,
+        budget: float | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.existing = existing
+        self.C = C
+        self.n_features = n_features
+        self.correct_weight = correct_weight
+        self.costs = costs
+        self.budget = budget
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None
+    ) -> L1GateClassifier:
+        """Pick features, train the cheap model, train the gate.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NaN is read as the training mean.
+        y : array (n,)
+            Labels.
+        existing_proba : array (n, n_classes), optional
+            Taken for the sake of a common signature; the baseline does not use the existing model
+            in training.
+        validation : (X, y), optional
+            Rows to choose on when ``budget`` is given.
+        """
+        self._validate_params()
+        task = self._read_task(X, y, existing_proba, validation)
+        with threadpool_limits(1):
+            rows = Rows.of(task.X, task.codes, len(task.classes), np.zeros(len(task.X)))
+            if self.budget is None:
+                support = l1_order(rows, float(self.C))[: self.n_features]
+                fit = Baseline(rows, support).fit(float(self.correct_weight))
+                verdict = task.training_judge()(*self._policies(fit, rows, task))
+                self.trace_ = pd.DataFrame([verdict.row()])
+            else:
+                fit = self._fit_best(task, rows)
+        self.policy_ = task.compose(*self._policies(fit, rows, task))
+        return self
+
+    def _fit_best(self, task: Task, rows: Rows) -> Fit:
+        judge, fits, verdicts, lines = task.judge(), list[Fit](), [], []
+        for support, weight in self._sweep(rows):
+            fits.append(support.fit(weight))
+            verdicts.append(judge(*self._policies(fits[-1], rows, task)))
+            lines.append({"correct_weight": weight, **verdicts[-1].row()})
+        best = choose(verdicts, self.budget)
+        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
+        return fits[best]
+
+    def _sweep(self, rows: Rows) -> Iterator[tuple[Baseline, float]]:
+        """Every support that a strength and a number of features give, with every weight."""
+        seen = set()
+        for C in C_STEPS:
+            order = l1_order(rows, C)
+            for size in np.unique(np.geomspace(1, len(order) + 1, MOST_CUTS).astype(int)) - 1:
+                key = frozenset(order[:size])
+                if key in seen:
+                    continue
+                seen.add(key)
+                baseline = Baseline(rows, order[:size])
+                for weight in WEIGHT_STEPS:
+                    yield baseline, float(weight)
+                yield baseline, np.inf
+
+    def _policies(
+        self, fit: Fit, rows: Rows, task: Task
+    ) -> tuple[LinearTreePolicy, LinearTreePolicy]:
+        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output)
+
+    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
+        """Strengths and weights, cheapest first."""
+        return [
+            {"C": C, "correct_weight": float(weight)}
+            for weight in WEIGHT_STEPS[::-3]
+            for C in C_STEPS
+        ]
+
+
+def l1_order(rows: Rows, C: float) -> tuple[int, ...]:
+    """Features of an L1 logistic regression, the largest weight first."""
+    n, d = rows.Z.shape
+    # A squared distance of (nearly) no weight to scores of 0 leaves the gate's column at 0.
+    nothing = np.zeros(n)
+    problem = Problem(rows.Z, rows.codes, rows.n_classes, nothing, nothing, 1e-9, spread(rows.Z))
+    penalty = Penalty(np.full(d, 1 / (C * n)), np.full(d, -1, dtype=np.intp), np.zeros(0))
+    start = Weights(np.zeros((d, 1 + rows.n_cheap)), np.zeros(1 + rows.n_cheap))
+    weights, value = solve(problem, penalty, start, tol=1e-8, max_iter=2000)
+    return Fit(np.arange(d), weights, value, []).support
+
+
+class Baseline:
+    """The cheap model on some features, and gates on its mistakes."""
+
+    def __init__(self, rows: Rows, support: tuple[int, ...]) -> None:
+        self._columns = np.array(sorted(support), dtype=np.intp)
+        self._Z = rows.Z[:, self._columns]
+        self._coef = np.zeros((len(self._columns), 1 + rows.n_cheap))
+        self._intercept = np.zeros(1 + rows.n_cheap)
+        if len(self._columns):
+            model = LogisticRegression(C=1.0, max_iter=500).fit(self._Z, rows.codes)
+            self._coef[:, 1:], self._intercept[1:] = model.coef_.T, model.intercept_
+            right = model.predict(self._Z) == rows.codes
+        else:
+            share = np.bincount(rows.codes, minlength=rows.n_classes) / len(rows.codes)
+            logs = np.log(share)
+            self._intercept[1:] = logs[1] - logs[0] if rows.n_cheap == 1 else logs
+            right = rows.codes == np.argmax(share)
+        self._wrong = ~right
+
+    def fit(self, correct_weight: float) -> Fit:
+        """A gate that gives correct rows this weight; infinity keeps all rows."""
+        coef, intercept = self._coef.copy(), self._intercept.copy()
+        if self._wrong.all() or correct_weight == 0:
+            intercept[0] = FURTHEST
+        elif not self._wrong.any() or correct_weight == np.inf:
+            intercept[0] = -FURTHEST
+        elif len(self._columns):
+            weight = np.where(self._wrong, 1.0, correct_weight)
+            gate = LogisticRegression(C=1.0, max_iter=500).fit(self._Z, self._wrong, weight)
+            coef[:, 0], intercept[0] = gate.coef_[0], gate.intercept_[0]
+        else:
+            share = float(np.mean(self._wrong))
+            intercept[0] = np.log(share) - np.log((1 - share) * correct_weight)
+        return Fit(self._columns, Weights(coef, intercept), 0.0, [])
