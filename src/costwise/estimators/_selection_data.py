@@ -1,0 +1,228 @@
+"""Data classifiers that answer from any set of factors, and the folds that keep them honest."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from costwise.core.threads import count_threads
+from costwise.policy._selection_rows import Bools, FactorPrices, ForeignScorer, Ints, Layout, Linear
+
+Floats = npt.NDArray[np.float64]
+Scorer = Linear | ForeignScorer
+
+MASKED_COPIES = 2
+"""Copies of the training rows with random factors left out, beside the full rows."""
+
+ABSENT = -30.0
+"""Logit of a class that a fold has not seen."""
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """How data classifiers are trained."""
+
+    classifier: Any
+    """A scikit-learn classifier to clone; None is multinomial logistic regression."""
+    masked: bool
+    n_folds: int | None
+    n_jobs: int | None
+
+
+class _Constant:
+    """Stands for a classifier where training rows have one class only."""
+
+    def __init__(self, code: int) -> None:
+        self.classes_ = np.array([code])
+
+    def predict_proba(self, inputs: Floats) -> Floats:
+        return np.ones((len(inputs), 1))
+
+
+def fit_scorer(
+    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, seed: int
+) -> Scorer:
+    """Train one data classifier on standardised rows."""
+    inputs, targets = Z, codes
+    if settings.masked:
+        inputs, targets = masked_rows(Z, codes, layout, np.random.default_rng(seed))
+    model = (
+        LogisticRegression(max_iter=200, tol=1e-3)
+        if settings.classifier is None
+        else clone(settings.classifier)
+    )
+    if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
+        model.set_params(random_state=seed)
+    linear = isinstance(model, LogisticRegression)
+    if len(np.unique(codes)) < 2 or (linear and inputs.shape[1] == 0):
+        return _prior(codes, n_classes, layout, linear, settings.masked)
+    with warnings.catch_warnings():
+        # Where lbfgs stops is of no concern: any linear scores are legal ones.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(inputs, targets)
+    if not linear:
+        return ForeignScorer(model, n_classes, settings.masked)
+    return _as_linear(model, n_classes, layout, settings.masked)
+
+
+def _prior(codes: Ints, n_classes: int, layout: Layout, linear: bool, masked: bool) -> Scorer:
+    if not linear:
+        return ForeignScorer(_Constant(int(codes[0])), n_classes, masked)
+    share = np.bincount(codes, minlength=n_classes) / len(codes)
+    bias = np.log(np.maximum(share, np.exp(ABSENT)))
+    return Linear(
+        np.zeros((layout.n_entries, n_classes)), np.zeros((layout.n_factors, n_classes)), bias
+    )
+
+
+def _as_linear(model: Any, n_classes: int, layout: Layout, masked: bool) -> Linear:
+    """Weights for all classes; two classes get half of the one weight each, with both signs."""
+    coefficient, intercept = model.coef_, model.intercept_
+    if len(model.classes_) == 2 and len(coefficient) == 1:
+        coefficient = np.vstack([-coefficient, coefficient]) / 2
+        intercept = np.array([-intercept[0], intercept[0]]) / 2
+    weight = np.zeros((n_classes, coefficient.shape[1]))
+    weight[model.classes_] = coefficient
+    bias = np.full(n_classes, ABSENT)
+    bias[model.classes_] = intercept
+    e = layout.n_entries
+    mark = weight[:, e:].T if masked else np.zeros((layout.n_factors, n_classes))
+    return Linear(np.ascontiguousarray(weight[:, :e].T), np.ascontiguousarray(mark), bias)
+
+
+def masked_rows(
+    Z: Floats, codes: Ints, layout: Layout, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """Full rows and copies with random factors left out, with marks of what is there.
+
+    The number of factors that stay is uniform from 0 to all but one.
+    """
+    n, n_factors, owner = len(Z), layout.n_factors, layout.owner()
+    blocks = [np.hstack([Z, np.ones((n, n_factors))])]
+    for _ in range(MASKED_COPIES if n_factors else 0):
+        stay = rng.integers(0, n_factors, n)
+        rank = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1)
+        marks = np.hstack([rank < stay[:, None], np.ones((n, 1), dtype=bool)])
+        blocks.append(np.hstack([Z * marks[:, owner], marks[:, :-1]]))
+    return np.vstack(blocks), np.tile(codes, len(blocks))
+
+
+def assign_folds(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
+    """Fold of each row: every class is dealt out evenly, in random order."""
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    folds = np.empty(len(codes), dtype=np.int64)
+    folds[order] = np.arange(len(codes)) % n_folds
+    return folds
+
+
+def fit_folds(
+    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, seed: int
+) -> tuple[Scorer, list[tuple[Ints, Scorer]]]:
+    """The classifier of all rows, and for each fold its rows and the classifier of the others."""
+    rng = np.random.default_rng(seed)
+    n_folds = min(settings.n_folds or 1, len(Z))
+    folds = assign_folds(codes, n_folds, rng)
+    training = [np.ones(len(Z), dtype=bool)]
+    if n_folds > 1:
+        training += [folds != fold for fold in range(n_folds)]
+    seeds = rng.integers(0, 2**31, len(training))
+
+    def fit(number: int) -> Scorer:
+        rows = training[number]
+        return fit_scorer(Z[rows], codes[rows], n_classes, layout, settings, int(seeds[number]))
+
+    with threadpool_limits(1), ThreadPoolExecutor(count_threads(settings.n_jobs)) as pool:
+        scorers = list(pool.map(fit, range(len(training))))
+    if n_folds == 1:
+        return scorers[0], [(np.arange(len(Z)), scorers[0])]
+    parts = [(np.flatnonzero(folds == fold), scorers[fold + 1]) for fold in range(n_folds)]
+    return scorers[0], parts
+
+
+class World:
+    """Rows with their values, labels and data classifiers: where policies are tried out.
+
+    Parameters
+    ----------
+    Z : float64 (n, entries)
+        Standardised values.
+    codes : int (n,)
+        Labels as 0, 1, ...
+    parts : list of (rows, scorer)
+        Which data classifier answers for which rows.
+    """
+
+    def __init__(
+        self,
+        Z: Floats,
+        codes: Ints,
+        n_classes: int,
+        layout: Layout,
+        prices: FactorPrices,
+        parts: list[tuple[Ints, Scorer]],
+    ) -> None:
+        self.Z, self.codes, self.n_classes = Z, codes, n_classes
+        self.layout, self.prices = layout, prices
+        self._parts = parts
+        self._part_of = np.zeros(len(Z), dtype=np.int64)
+        for number, (members, _) in enumerate(parts):
+            self._part_of[members] = number
+        self._linear = all(isinstance(scorer, Linear) for _, scorer in parts)
+        if self._linear:
+            self._sums()
+
+    def _sums(self) -> None:
+        """What each factor adds to the logits of each row: the oracle then only adds."""
+        layout, n, k = self.layout, len(self.Z), self.n_classes
+        self._base = np.zeros((n, k))
+        self._adds = np.zeros((n, layout.n_factors, k))
+        with threadpool_limits(1):
+            for rows, scorer in self._parts:
+                assert isinstance(scorer, Linear)
+                for f in range(layout.n_factors + 1):
+                    entries = layout.entries(f)
+                    add = self.Z[rows, entries] @ scorer.weight[entries]
+                    if f < layout.n_factors:
+                        self._adds[rows, f] = add + scorer.mark[f]
+                    else:
+                        self._base[rows] = scorer.bias + add
+
+    def raw(self, rows: Ints, bought: Bools) -> Floats:
+        """Logits of the linear classifiers, log probabilities of others, (m, n_classes)."""
+        if self._linear:
+            sums: Floats = self._base[rows] + np.einsum("mf,mfk->mk", bought, self._adds[rows])
+            return sums
+        return self._foreign(rows, bought)
+
+    def raw_after(self, rows: Ints, bought: Bools, factors: Ints, raw: Floats) -> Floats:
+        """The same after buying one of the given factors (m, r) more: (m, r, n_classes)."""
+        if self._linear:
+            after: Floats = raw[:, None, :] + self._adds[rows[:, None], factors]
+            return after
+        m, r = factors.shape
+        more = np.repeat(bought, r, axis=0)
+        more[np.arange(m * r), factors.ravel()] = True
+        return self._foreign(np.repeat(rows, r), more).reshape(m, r, -1)
+
+    def _foreign(self, rows: Ints, bought: Bools) -> Floats:
+        owner = self.layout.owner()
+        marks = np.hstack([bought, np.ones((len(bought), 1), dtype=bool)])
+        z = self.Z[rows] * marks[:, owner]
+        raw = np.empty((len(rows), self.n_classes))
+        for number in np.unique(self._part_of[rows]):
+            here = self._part_of[rows] == number
+            scorer = self._parts[number][1]
+            assert not isinstance(scorer, Linear)
+            chances = scorer(z[here], bought[here].astype(np.float64))
+            raw[here] = np.log(np.maximum(chances, np.exp(ABSENT)))
+        return raw

@@ -1,0 +1,235 @@
+"""Learning to buy by imitation: rollouts, aggregated examples, the loop of DAgger and coaching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from costwise.core import links
+from costwise.core.threads import count_threads
+from costwise.estimators._selection_data import World
+from costwise.estimators._selection_oracle import Reward, look_ahead, shares
+from costwise.policy._selection_rows import (
+    N_METAS,
+    Bools,
+    Chooser,
+    Ints,
+    Layout,
+    Linear,
+    meta_features,
+)
+from costwise.policy.selection import LinearChooser, pick
+
+Floats = npt.NDArray[np.float64]
+Learner = Callable[[Floats, Ints], Any]
+
+BLOCK = 4096
+"""Rows whose policy features are built together."""
+
+
+def policy_features(
+    world: World, rows: Ints, bought: Bools, metas: Floats, guess: Ints
+) -> npt.NDArray[np.float64]:
+    """Features of states (section 3.3): known values, marks, meta-features, the guess."""
+    marks = np.hstack([bought, np.ones((len(bought), 1), dtype=bool)])
+    z = world.Z[rows] * marks[:, world.layout.owner()]
+    return np.hstack([z, bought, metas, guess[:, None] == np.arange(world.n_classes)])
+
+
+def action_scores(
+    chooser: Chooser, world: World, rows: Ints, bought: Bools, metas: Floats, guess: Ints
+) -> Floats:
+    """Scores of the actions in many states."""
+    linear, parts = chooser.linear(), []
+    for i in range(0, len(rows), BLOCK):
+        part = slice(i, i + BLOCK)
+        phi = policy_features(world, rows[part], bought[part], metas[part], guess[part])
+        seen = phi[:, : world.layout.n_entries + world.layout.n_factors]
+        if linear is not None:
+            seen = seen @ np.vstack([linear.weight, linear.mark]) + linear.bias
+        parts.append(chooser.scores(seen, metas[part], guess[part]))
+    return np.concatenate(parts)
+
+
+@dataclass
+class Examples:
+    """States with the action to imitate, kept small: features are rebuilt when they are needed."""
+
+    rows: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    bought: list[Bools] = field(default_factory=list)
+    metas: list[npt.NDArray[np.float32]] = field(default_factory=list)
+    guess: list[npt.NDArray[np.int16]] = field(default_factory=list)
+    labels: list[npt.NDArray[np.int16]] = field(default_factory=list)
+
+    def add(self, rows: Ints, bought: Bools, metas: Floats, guess: Ints, labels: Ints) -> None:
+        """Keep some states."""
+        self.rows.append(rows.astype(np.int32))
+        self.bought.append(bought.copy())
+        self.metas.append(metas.astype(np.float32))
+        self.guess.append(guess.astype(np.int16))
+        self.labels.append(labels.astype(np.int16))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.rows))
+
+    def draw(self, world: World, most: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
+        """Features and labels: all, or where there are more than ``most``, a uniform sample."""
+        index = np.arange(len(self))
+        if len(self) > most:
+            index = np.sort(rng.choice(len(self), most, replace=False))
+        rows, bought, metas, guess, labels = (
+            np.concatenate(parts)[index]
+            for parts in (self.rows, self.bought, self.metas, self.guess, self.labels)
+        )
+        phi = policy_features(world, rows, bought, metas.astype(np.float64), guess)
+        return phi, labels.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a policy led the rows of a world."""
+
+    bought: Bools
+    reward: float
+    cost: float
+    accuracy: float
+
+
+def roll_out(
+    world: World,
+    reward: Reward,
+    chooser: Chooser | None,
+    examples: Examples | None = None,
+    eta: float = 0.0,
+) -> Result:
+    """Run a policy from the free state; None is the oracle. Label the states where asked to."""
+    n, n_factors = len(world.Z), world.layout.n_factors
+    bought = np.zeros((n, n_factors), dtype=bool)
+    last, active = np.full((n, 3), np.nan), np.arange(n)
+    for _ in range(n_factors):
+        now = bought[active]
+        scores = None
+        if chooser is not None:
+            metas, guess, last[active] = _look(world, active, now, last[active])
+            scores = action_scores(chooser, world, active, now, metas, guess)
+        elif examples is not None:
+            metas, guess, last[active] = _look(world, active, now, last[active])
+        action = pick(scores, ~now) if scores is not None else None
+        if examples is not None or action is None:
+            prospect = look_ahead(world, active, now, reward)
+            likes = _likes(scores, now) if scores is not None and eta > 0 else None
+            labels = prospect.labels(eta, likes)
+            if examples is not None:
+                examples.add(active, now, metas, guess, labels)
+            action = labels if action is None else action
+        going = action < n_factors
+        active, action = active[going], action[going]
+        if len(active) == 0:
+            break
+        bought[active, action] = True
+    return _result(world, reward, bought)
+
+
+def _look(world: World, rows: Ints, bought: Bools, last: Floats) -> tuple[Floats, Ints, Floats]:
+    raw = world.raw(rows, bought)
+    guess: Ints = np.argmax(raw, axis=1)
+    confidence = links.softmax(raw).max(axis=1)
+    metas, last = meta_features(confidence, guess, shares(world.prices, bought), last)
+    return metas, guess, last
+
+
+def _likes(scores: Floats, bought: Bools) -> Floats:
+    """How likely the learner takes each action: softmax over what is allowed."""
+    allowed = scores.copy()
+    allowed[:, :-1][bought] = -np.inf
+    likes: Floats = links.softmax(allowed)
+    return likes
+
+
+def _result(world: World, reward: Reward, bought: Bools) -> Result:
+    rows = np.arange(len(world.Z))
+    raw, share = world.raw(rows, bought), shares(world.prices, bought)
+    hit = np.argmax(raw, axis=1) == world.codes
+    gained = reward.of(raw, world.codes, share)
+    return Result(bought, float(gained.mean()), float(share.mean()), float(hit.mean()))
+
+
+@dataclass(frozen=True)
+class LinearLearner:
+    """One-against-rest linear support vector machines with squared hinge loss, by liblinear."""
+
+    layout: Layout
+    n_classes: int
+    n_jobs: int | None
+
+    def __call__(self, phi: Floats, labels: Ints) -> LinearChooser:
+        """Learn to imitate."""
+        n_actions, width = self.layout.n_factors + 1, phi.shape[1]
+        weight, bias = np.zeros((width, n_actions)), np.full(n_actions, -1.0)
+        present = np.unique(labels)
+        if len(present) == 1:
+            bias[present[0]] = 1.0
+            present = present[:0]
+
+        def fit(action: int) -> None:
+            # The primal solver draws no random numbers, so threads cannot change anything.
+            model = LinearSVC(dual=False, tol=1e-2, random_state=0)
+            model.fit(phi, labels == action)
+            weight[:, action], bias[action] = model.coef_[0], model.intercept_[0]
+
+        with threadpool_limits(1), ThreadPoolExecutor(count_threads(self.n_jobs)) as pool:
+            list(pool.map(fit, present))
+        e, d = self.layout.n_entries, self.layout.n_factors
+        base = Linear(weight[:e].copy(), weight[e : e + d].copy(), bias)
+        assert width == e + d + N_METAS + self.n_classes
+        return LinearChooser(base, weight[e + d :].copy())
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The loop: how often, how the coach gives way, how many examples a policy is trained on."""
+
+    n_iterations: int
+    eta: float
+    """Permissiveness of the coach in the first iteration; 0 is plain DAgger."""
+    max_examples: int
+    seed: int
+
+    def eta_of(self, iteration: int) -> float:
+        """Permissiveness in iteration 1, 2, ...: it falls by a factor of e each time."""
+        return self.eta * float(np.exp(1.0 - iteration))
+
+
+def imitate(
+    train: World, development: World, reward: Reward, learner: Learner, schedule: Schedule
+) -> tuple[Chooser, list[dict[str, Any]]]:
+    """Algorithm 1: the best policy on the development rows, and the learning curve."""
+    rng = np.random.default_rng(schedule.seed)
+    examples, curve = Examples(), []
+    chooser: Chooser | None = None
+    best: tuple[tuple[float, float], Chooser] | None = None
+    with threadpool_limits(1):
+        for iteration in range(1, schedule.n_iterations + 1):
+            eta = schedule.eta_of(iteration)
+            seen = roll_out(train, reward, chooser, examples, eta)
+            chooser = learner(*examples.draw(train, schedule.max_examples, rng))
+            result = roll_out(development, reward, chooser)
+            curve.append({
+                "lam": reward.lam, "iteration": iteration, "eta": eta, "examples": len(examples),
+                "reward": result.reward, "cost": result.cost, "accuracy": result.accuracy,
+                "train_reward": seen.reward, "chosen": False,
+            })  # fmt: skip
+            merit = (result.reward, -result.cost)
+            if best is None or merit > best[0]:
+                best = merit, chooser
+                kept = len(curve) - 1
+    assert best is not None
+    curve[kept]["chosen"] = True
+    return best[1], curve

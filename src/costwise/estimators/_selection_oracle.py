@@ -1,0 +1,129 @@
+"""Rewards, the forward-selection oracle and the coach, for many rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.estimators._selection_data import World
+from costwise.policy._selection_rows import Bools, FactorPrices, Ints
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 1024
+"""Rows whose candidates are scored together, so that they stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Reward:
+    """Margin minus ``lam`` times the share of the full price (eq. 1)."""
+
+    lam: float
+    logit: bool = False
+    """Margins of logits instead of probabilities."""
+
+    def of(self, raw: Floats, codes: Ints, share: Floats) -> Floats:
+        """Rewards of states with the given raw scores (..., n_classes)."""
+        return self.margin(raw, codes) - self.lam * share
+
+    def margin(self, raw: Floats, codes: Ints) -> Floats:
+        """Score of the true class minus the best other one; codes have the shape of raw[..., 0]."""
+        scores = raw
+        if not self.logit:
+            scores = np.exp(raw - raw.max(axis=-1, keepdims=True))
+        own = codes[..., None] == np.arange(raw.shape[-1])
+        other = np.where(own, -np.inf, scores).max(axis=-1)
+        margin: Floats = np.take_along_axis(scores, codes[..., None], axis=-1)[..., 0] - other
+        return margin if self.logit else margin / scores.sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What the oracle sees from a state.
+
+    Attributes
+    ----------
+    here : float64 (m,), reward of the state
+    actions : float64 (m, n_factors), reward after buying each factor; -inf for bought ones
+    best : int (m,), the greedy choice
+    later : float64 (m,), best reward strictly later on the greedy path
+    """
+
+    here: Floats
+    actions: Floats
+    best: Ints
+    later: Floats
+
+    def labels(self, eta: float = 0.0, likes: Floats | None = None) -> Ints:
+        """Oracle's actions, or the coach's (eq. 4) where ``likes`` (m, n_factors + 1) are given.
+
+        Stopping is priced so that without likes it wins exactly where nothing later is better;
+        all values are relative to the greedy choice, which keeps that comparison exact.
+        """
+        rows = np.arange(len(self.here))
+        value = self.actions - self.actions[rows, self.best][:, None]
+        stop = self.here - self.later
+        if likes is not None:
+            value = value + eta * likes[:, :-1]
+            stop = stop + eta * likes[:, -1]
+        action = np.argmax(value, axis=1)
+        labels: Ints = np.where(stop >= value[rows, action], self.actions.shape[1], action)
+        return labels
+
+
+def shares(prices: FactorPrices, bought: Bools) -> Floats:
+    """Price of sets of factors as a share of the full price."""
+    return prices.of(bought) / max(prices.total, 1)
+
+
+def look_ahead(world: World, rows: Ints, bought: Bools, reward: Reward) -> Prospect:
+    """Follow the greedy path of every row to its end.
+
+    All rows have bought equally many factors, and not all of them.
+    """
+    parts = [
+        _look_ahead(world, rows[i : i + BLOCK], bought[i : i + BLOCK], reward)
+        for i in range(0, len(rows), BLOCK)
+    ]
+    return Prospect(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _look_ahead(
+    world: World, rows: Ints, bought: Bools, reward: Reward
+) -> tuple[Floats, Floats, Ints, Floats]:
+    m, n_factors = bought.shape
+    at, codes, prices = np.arange(m), world.codes[rows], world.prices
+    total = max(prices.total, 1)
+    bought, raw = bought.copy(), world.raw(rows, bought)
+    spent = prices.of(bought)
+    here = reward.of(raw, codes, spent / total)
+    left = np.flatnonzero(~bought.ravel()).reshape(m, -1) % n_factors
+    actions = np.full((m, n_factors), -np.inf)
+    later = np.full(m, -np.inf)
+    best: Ints | None = None
+    while left.shape[1]:
+        after = world.raw_after(rows, bought, left, raw)
+        price = _marginal(prices, bought)[at[:, None], left] + spent[:, None]
+        values = reward.of(after, np.broadcast_to(codes[:, None], left.shape), price / total)
+        place = np.argmax(values, axis=1)
+        if best is None:
+            best = left[at, place]
+            actions[at[:, None], left] = values
+        later = np.maximum(later, values[at, place])
+        bought[at, left[at, place]] = True
+        spent, raw = price[at, place], after[at, place]
+        left = left[np.arange(left.shape[1]) != place[:, None]].reshape(m, -1)
+    assert best is not None
+    return here, actions, best, later
+
+
+def _marginal(prices: FactorPrices, bought: Bools) -> Ints:
+    """Price of every factor for rows with these purchases."""
+    if len(prices.fee) == 0:
+        return np.broadcast_to(prices.own, bought.shape)
+    opened = np.column_stack(
+        [bought[:, prices.touches[:, g]].any(axis=1) for g in range(len(prices.fee))]
+    )
+    return prices.marginal(opened)

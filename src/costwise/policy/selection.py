@@ -1,0 +1,382 @@
+"""Buying factor by factor: a learned choice of what to buy next for this case, or to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.costs import Costs
+from costwise.policy._selection_rows import (
+    N_METAS,
+    Bools,
+    Chooser,
+    FactorPrices,
+    ForeignScorer,
+    Ints,
+    Layout,
+    Linear,
+    Model,
+    Rows,
+    expand,
+)
+from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from costwise.policy.output import Output
+from costwise.policy.tree import check_arrays
+from costwise.policy.whole import Foreign
+
+CHUNK = 4096
+"""Rows of a batch that are handled together."""
+
+
+@dataclass(frozen=True)
+class LinearChooser:
+    """Linear scores of the actions.
+
+    Attributes
+    ----------
+    base : Linear
+        Weights of the known columns and marks, width n_factors + 1.
+    meta : float64 (N_METAS + n_classes, n_factors + 1), weights of the meta-features and guesses
+    """
+
+    base: Linear
+    meta: Floats
+
+    def linear(self) -> Linear:
+        """Weights of the known columns and marks."""
+        return self.base
+
+    def scores(self, partial: Floats, metas: Floats, guess: Ints) -> Floats:
+        """Partial sums, then the meta-features one after the other, then the guess."""
+        total = partial
+        for column in range(N_METAS):
+            total = total + metas[:, column, None] * self.meta[column]
+        scores: Floats = total + self.meta[N_METAS + guess]
+        return scores
+
+    def problem(self, layout: Layout, n_classes: int) -> str:
+        """What is unsafe about the arrays; empty if nothing."""
+        width = layout.n_factors + 1
+        if self.meta.shape != (N_METAS + n_classes, width) or not np.isfinite(self.meta).all():
+            return f"the weights of the meta-features do not fit {width} actions"
+        return self.base.problem(layout, width)
+
+
+def no_choice(layout: Layout, n_classes: int) -> LinearChooser:
+    """A chooser that stops at once."""
+    width = layout.n_factors + 1
+    base = Linear(
+        np.zeros((layout.n_entries, width)), np.zeros((width - 1, width)), np.eye(width)[-1]
+    )
+    return LinearChooser(base, np.zeros((N_METAS + n_classes, width)))
+
+
+def pick(scores: Floats, open_: Bools) -> Ints:
+    """Best action of each row among the factors still on sale and stopping (the last number)."""
+    allowed = scores.copy()
+    allowed[:, :-1][~open_] = -np.inf
+    best: Ints = np.argmax(allowed, axis=1)
+    return best
+
+
+class SelectionPolicy(Policy):
+    """Buys the factor that the chooser of one trade-off scores highest, until that is to stop.
+
+    Parameters
+    ----------
+    costs, output
+        As for every policy.
+    layout : Layout
+        The factors.
+    scorer : Linear or callable
+        The data classifier: logits, or a foreign model's probabilities.
+    choosers : sequence of LinearChooser
+        One per trade-off.
+    lams : sequence of float
+        The trade-offs, in the same order.
+    chosen : int
+        Which of them is in use.
+    """
+
+    kind = "selection"
+
+    def __init__(
+        self,
+        costs: Costs,
+        output: Output,
+        layout: Layout,
+        scorer: Linear | ForeignScorer,
+        choosers: Sequence[Chooser],
+        lams: Sequence[float],
+        chosen: int = 0,
+    ) -> None:
+        super().__init__(costs, output)
+        self.model = Model(layout, scorer, FactorPrices(costs, layout))
+        self.choosers, self.lams, self.chosen = tuple(choosers), tuple(lams), chosen
+        self._members: tuple[list[Bundle], dict[int, int]] | None = None
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Whether batch and session agree to the last bit: not where a foreign model answers."""
+        return isinstance(self.model.scorer, Linear)
+
+    @property
+    def reads(self) -> npt.NDArray[np.intp]:
+        """Columns of all factors, and the free ones."""
+        return np.sort(self.model.layout.features).astype(np.intp)
+
+    def at(self, lam: float) -> SelectionPolicy:
+        """The same with another of the trade-offs in use."""
+        if lam not in self.lams:
+            raise ValueError(
+                f"lam is {lam!r}, but the model was fitted for {', '.join(map(repr, self.lams))}: use one of these, "
+                "or fit again with it in extra_lams."
+            )
+        return SelectionPolicy(
+            self.costs, self.output, self.model.layout, self.model.scorer,
+            self.choosers, self.lams, self.lams.index(lam),
+        )  # fmt: skip
+
+    @property
+    def members(self) -> tuple[list[Bundle], dict[int, int]]:
+        """The factors as tuples, for cases."""
+        if self._members is None:
+            self._members = members_of(self.model.layout)
+        return self._members
+
+    def begin(self) -> SelectionCase:
+        """Start a row with nothing known."""
+        return SelectionCase(self)
+
+    def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
+        """All rows step by step; rows that buy the same factor are handled together."""
+        parts = [self._drive(X[i : i + CHUNK], limit) for i in range(0, len(X), CHUNK)]
+        if not parts:
+            parts = [self._drive(X, limit)]
+        raw, bought, evaluated = (np.concatenate(p) for p in zip(*parts, strict=True))
+        return Outcome(raw, expand(self.model.layout, bought, self.n_features), evaluated)
+
+    def _drive(self, X: Floats, limit: int | None) -> tuple[Floats, Bools, Ints]:
+        layout, each = self.model.layout, self.costs.flat.evaluation
+        rows = Rows(self.model, self.choosers[self.chosen], len(X))
+        evaluated = np.zeros(len(X), dtype=np.int64)
+        free = layout.columns(layout.n_factors)
+        if len(free) and len(X):
+            rows.add(slice(None), layout.n_factors, X[:, free].astype(np.float64))
+        open_ = np.ones((len(X), layout.n_factors), dtype=bool)
+        active = np.arange(len(X))
+        while True:
+            active = active[open_[active].any(axis=1)]
+            if limit is not None:
+                active = active[rows.spent[active] + (evaluated[active] + 1) * each <= limit]
+            if len(active) == 0:
+                return rows.raw(slice(None)), rows.bought, evaluated
+            evaluated[active] += 1
+            left = None if limit is None else limit - evaluated[active] * each
+            choice = self._choose(rows, active, open_, left)
+            active, choice = active[choice < layout.n_factors], choice[choice < layout.n_factors]
+            for factor in np.unique(choice):
+                here = active[choice == factor]
+                values = X[np.ix_(here, layout.columns(factor))].astype(np.float64)
+                rows.add(here, int(factor), values)
+                open_[here, factor] = False
+
+    def _choose(self, rows: Rows, active: Ints, open_: Bools, left: Ints | None) -> Ints:
+        """Best actions that fit; what does not fit is refused for good."""
+        scores = rows.scores(active)
+        choice = pick(scores, open_[active])
+        if left is None:
+            return choice
+        after = rows.spent[active, None] + self.model.prices.marginal(rows.opened[active])
+        after = np.column_stack([after, rows.spent[active]])
+        while (dear := after[np.arange(len(active)), choice] > left).any():
+            open_[active[dear], choice[dear]] = False
+            choice = pick(scores, open_[active])
+        return choice
+
+    def state(self) -> State:
+        """The arrays of the factors, the data classifier and the choosers."""
+        settings: dict[str, Any] = {"lams": list(self.lams), "chosen": self.chosen}
+        if isinstance(self.model.scorer, ForeignScorer):
+            settings["masked"] = self.model.scorer.masked
+        parts = [chooser for chooser in self.choosers if isinstance(chooser, LinearChooser)]
+        arrays = model_arrays(self.model) | {
+            "choice_weight": np.array([c.base.weight for c in parts]),
+            "choice_mark": np.array([c.base.mark for c in parts]),
+            "choice_bias": np.array([c.base.bias for c in parts]),
+            "choice_meta": np.array([c.meta for c in parts]),
+        }
+        return settings, arrays
+
+    def _identity(self) -> Any:
+        settings, arrays = self.state()
+        # A foreign model has no stable digest; the choosers that were trained on it must do.
+        return settings, {name: a for name, a in arrays.items() if name != "model"}
+
+    @classmethod
+    def from_state(cls, costs: Costs, output: Output, state: State) -> SelectionPolicy:
+        """Read and check what :meth:`state` wrote."""
+        settings, arrays = state
+        mine = {"choice_weight": 3, "choice_mark": 3, "choice_bias": 2, "choice_meta": 3}
+        layout, scorer = read_model(state, costs, output, mine)
+        lams, chosen = settings.get("lams"), settings.get("chosen")
+        if not isinstance(lams, list) or not lams or not all(isinstance(x, float) for x in lams):
+            raise ValueError(f"lams is {lams!r}, not a list of numbers")
+        if not isinstance(chosen, int) or not 0 <= chosen < len(lams):
+            raise ValueError(f"chosen is {chosen!r}, not one of {len(lams)} trade-offs")
+        if any(len(arrays[name]) != len(lams) for name in mine):
+            raise ValueError(f"the choosers are not as many as the {len(lams)} trade-offs")
+        choosers = [
+            LinearChooser(
+                Linear(
+                    arrays["choice_weight"][i], arrays["choice_mark"][i], arrays["choice_bias"][i]
+                ),
+                arrays["choice_meta"][i],
+            )
+            for i in range(len(lams))
+        ]
+        for chooser in choosers:
+            if problem := chooser.problem(layout, output.n_raw or 0):
+                raise ValueError(problem)
+        return cls(costs, output, layout, scorer, choosers, lams, chosen)
+
+
+def model_arrays(model: Model) -> dict[str, Any]:
+    """The factors and the data classifier for a model file."""
+    layout, scorer = model.layout, model.scorer
+    arrays = {
+        "features": layout.features, "start": layout.start,
+        "mean": layout.mean, "scale": layout.scale,
+    }  # fmt: skip
+    if isinstance(scorer, ForeignScorer):
+        return arrays | {"model": Foreign(scorer.model)}
+    return arrays | {"weight": scorer.weight, "mark": scorer.mark, "bias": scorer.bias}
+
+
+def read_model(
+    state: State, costs: Costs, output: Output, others: dict[str, int]
+) -> tuple[Layout, Linear | ForeignScorer]:
+    """Read and check what :func:`model_arrays` wrote; ``others`` are float arrays beside it."""
+    settings, arrays = state
+    arrays = dict(arrays)
+    foreign = arrays.pop("model", None)
+    expected = {"features": "i4", "start": "i4", "mean": "f8", "scale": "f8"}
+    expected |= dict.fromkeys(others, "f8")
+    if foreign is None:
+        expected |= {"weight": "f8", "mark": "f8", "bias": "f8"}
+    check_arrays(arrays, expected, {"weight": 2, "mark": 2} | others)
+    layout = Layout(*(arrays[name] for name in ("features", "start", "mean", "scale")))
+    if problem := layout.problem(costs.n_features):
+        raise ValueError(problem)
+    if output.kind != ("logits" if foreign is None else "probabilities"):
+        raise ValueError(f"output is {output.kind!r}")
+    n_classes = output.n_raw or 0
+    if foreign is not None:
+        if not isinstance(foreign, Foreign) or not isinstance(settings.get("masked"), bool):
+            raise ValueError("no foreign model")
+        return layout, ForeignScorer(foreign.value, n_classes, settings["masked"])
+    scorer = Linear(*(arrays[name] for name in ("weight", "mark", "bias")))
+    if problem := scorer.problem(layout, n_classes):
+        raise ValueError(problem)
+    return layout, scorer
+
+
+def members_of(layout: Layout) -> tuple[list[Bundle], dict[int, int]]:
+    """Columns of each factor (the free ones last), and the factor of each column."""
+    members = [tuple(layout.columns(f).tolist()) for f in range(layout.n_factors + 1)]
+    return members, {c: f for f, columns in enumerate(members) for c in columns}
+
+
+class FactorCase(Case):
+    """One row in which factors become known as their columns do.
+
+    A factor is known when each of its columns is known or cannot be had, and at least one is
+    known; what cannot be had stands at its training mean.
+    """
+
+    def __init__(self, members: list[Bundle], owner: dict[int, int]) -> None:
+        self._members, self._owner = members, owner
+        self._n_factors = len(members) - 1
+        self._values: dict[int, float] = {}
+        self._refused: set[int] = set()
+
+    def missing(self, factor: int) -> Bundle:
+        """Columns of a factor that are still to be had."""
+        return tuple(
+            c for c in self._members[factor] if c not in self._values and c not in self._refused
+        )
+
+    def row(self, factor: int) -> Floats | None:
+        """Values of a factor (1, columns), NaN where they cannot be had; None if none is known."""
+        values = [self._values.get(column, np.nan) for column in self._members[factor]]
+        known = any(column in self._values for column in self._members[factor])
+        return np.array([values]) if known else None
+
+    def learn(self, feature: int, value: float) -> None:
+        """Take in a value."""
+        self._values[feature] = value
+        self._refused.discard(feature)
+        self._settle(feature)
+
+    def refuse(self, bundle: Bundle) -> None:
+        """Note what cannot be had."""
+        self._refused.update(bundle)
+        for feature in bundle:
+            self._settle(feature)
+
+    def _settle(self, feature: int) -> None:
+        """React to news about a column."""
+
+
+class SelectionCase(FactorCase):
+    """One row: it waits for the factor that was chosen last."""
+
+    def __init__(self, policy: SelectionPolicy) -> None:
+        super().__init__(*policy.members)
+        self._rows = Rows(policy.model, policy.choosers[policy.chosen], 1)
+        self._evaluation = policy.costs.flat.evaluation
+        self._closed = np.zeros((1, self._n_factors), dtype=bool)
+        self._added: set[int] = set()
+        self._scores: Floats | None = None
+        self._waits = self._n_factors
+        self._stopped = False
+
+    def _settle(self, feature: int) -> None:
+        factor = self._owner.get(feature)
+        if factor is None or factor in self._added or self.missing(factor):
+            return
+        if factor < self._n_factors:
+            self._closed[0, factor] = True
+        values = self.row(factor)
+        if values is not None:
+            self._added.add(factor)
+            self._rows.add(slice(None), factor, values)
+            self._scores = None
+
+    def wants(self, left: int | None) -> list[Bundle]:
+        """The free columns first; then one factor at a time."""
+        waiting = self.missing(self._waits)
+        if waiting:
+            return [(c,) for c in waiting] if self._waits == self._n_factors else [waiting]
+        if self._stopped or self._closed.all():
+            return []
+        if self._scores is None:
+            if left is not None and left < self._evaluation:
+                return []
+            self.evaluated += 1
+            self._scores = self._rows.scores(slice(None))
+        choice = int(pick(self._scores, ~self._closed)[0])
+        self._stopped = choice == self._n_factors
+        if self._stopped:
+            return []
+        self._waits = choice
+        return [self.missing(choice)]
+
+    def answer(self) -> Floats:
+        """The data classifier on what is known."""
+        raw: Floats = self._rows.raw(slice(None))[0]
+        return raw
