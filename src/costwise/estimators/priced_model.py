@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import ClassifierTags, RegressorTags, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from costwise.core.trees import Trees
@@ -138,9 +139,12 @@ class PricedModel(CostAware):
             fill_empty=fill is not None and not get_tags(model).input_tags.allow_nan,
         )
 
-    predict_proba = CostAwareClassifier.predict_proba
-    predict_log_proba = CostAwareClassifier.predict_log_proba
-    decision_function = CostAwareClassifier.decision_function
+    # Taken as descriptors: through the class they would lose the test of whether they are there.
+    predict_proba = vars(CostAwareClassifier)["predict_proba"]
+    predict_log_proba = vars(CostAwareClassifier)["predict_log_proba"]
+    decision_function = available_if(lambda self: self.policy_.output.classes is not None)(
+        CostAwareClassifier.decision_function
+    )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R2 of a regressor."""
