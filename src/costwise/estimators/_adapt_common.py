@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +23,7 @@ from costwise.estimators._adapt_existing import (
     read_existing,
     read_proba,
 )
+from costwise.estimators._held_out import hold_out, read_validation
 from costwise.estimators.base import CostAwareClassifier
 from costwise.estimators.priced_model import PricedModel
 from costwise.exceptions import CostwiseWarning
@@ -176,44 +176,24 @@ class GatedClassifier(CostAwareClassifier):
         return Task(X, codes, costs, self.classes_, existing, held)
 
     def _read_validation(self, validation: Any) -> tuple[Floats, Ints]:
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise ValueError("validation is not a pair: give validation=(X, y).")
-        from sklearn.utils.validation import validate_data
-
-        Xv = validate_data(
-            self, validation[0], reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        yv = np.asarray(validation[1])
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        if len(yv) != len(Xv) or any(label not in place for label in yv.tolist()):
+        X, y = read_validation(self, validation)
+        known = np.isin(y, self.classes_)
+        if not known.all():
             raise ValueError(
-                f"validation has {len(Xv)} rows and {len(yv)} labels: give one label per row, each of "
-                f"{self.classes_.tolist()[:10]}."
+                f"validation has the label {np.asarray(y)[~known][0]!r}, which y has not: give rows of known classes."
             )
-        return Xv, np.array([place[label] for label in yv.tolist()], dtype=np.intp)
+        return np.asarray(X, dtype=np.float64), np.searchsorted(self.classes_, y)
 
     def _set_aside(
         self, X: Floats, codes: Ints, proba: Any, seed: int
     ) -> tuple[Floats, Ints, Any, tuple[Floats, Ints]]:
-        """Split off validation rows, class by class where every class has rows for both parts."""
-        rows = np.arange(len(X))
-        counts = np.bincount(codes)
-        least = int(np.ceil(1 / min(self.validation_fraction, 1 - self.validation_fraction)))
-        train, held = train_test_split(
-            rows,
-            test_size=self.validation_fraction,
-            random_state=seed,
-            stratify=codes if counts.min() >= least else None,
-        )
-        train, held = np.sort(train), np.sort(held)
-        if len(np.unique(codes[train])) < len(counts):
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} leaves no row of some class to train on: give more "
-                "rows, a smaller fraction, or validation=(X, y)."
-            )
+        """Split off validation rows in proportion from every class."""
+        rows = hold_out(len(X), codes, self.validation_fraction, np.random.default_rng([seed, 0]))
+        kept = np.ones(len(X), dtype=bool)
+        kept[rows] = False
         if proba is not None:
-            proba = read_proba(proba, len(X), len(counts), "existing_proba")[train]
-        return X[train], codes[train], proba, (X[held], codes[held])
+            proba = read_proba(proba, len(X), len(self.classes_), "existing_proba")[kept]
+        return X[kept], codes[kept], proba, (X[rows], codes[rows])
 
     # What the gate does --------------------------------------------------------------------------
 

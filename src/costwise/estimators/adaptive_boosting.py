@@ -1,0 +1,266 @@
+"""ADAPT-GBRT: a boosted gate and a boosted cheap model that share what they buy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
+
+from costwise.core.threads import Threads, count_threads
+from costwise.estimators._adapt_boosting import Duo, Iterate, Pair
+from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Judge, Task, Verdict, choose
+from costwise.estimators._adapt_existing import prices_of
+from costwise.estimators._boosting import BinnedData, Settings
+from costwise.estimators.greedy_miser import GreedyMiserClassifier
+from costwise.policy.gate import GatePolicy
+
+GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
+"""Gammas of a sweep, as shares of the one that buys nothing."""
+
+SWEEP_ITERATIONS = 3
+"""Outer iterations per point of a sweep, each of which starts from the point before."""
+
+SHORTER = (0.25, 0.5)
+"""Shares of the rounds after which a sweep also looks at a model."""
+
+
+class AdaptiveBoostingClassifier(GatedClassifier):
+    """ADAPT-GBRT: keep the accurate model you have, and stop paying for it on the easy rows.
+
+    A boosted gate decides row by row whether a boosted cheap model answers or the existing model
+    is asked. Both ensembles pay for a feature once, together, as in Greedy Miser, so that they end
+    up with the same few features.
+
+    Parameters
+    ----------
+    existing : fitted classifier or (function, features), optional
+        A fitted scikit-learn classifier or pipeline, one of this library's classifiers (also
+        another gated one, for several stages), a :class:`~costwise.PricedModel`, or a pair of a
+        function from rows to class probabilities (columns in the order of the sorted labels) and
+        the list of the features it reads. It is never trained, and stays fitted when cloned. None
+        trains a random forest.
+    p_full : float, default=0.5
+        Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
+        score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
+    gamma : float, default=0.0
+        What one unit of money is worth in units of the gain: Greedy Miser's ``lam``.
+    costs : Costs, mapping or array, optional
+        Prices. None takes those of the existing model if it has some, else 1 each.
+    n_rounds : int, default=100
+        Rounds of both ensembles.
+    learning_rate : float, default=0.1
+        Factor of every tree.
+    max_depth : int, default=3
+        Levels of splits.
+    min_samples_leaf : int, default=20
+        Least number of rows in a leaf.
+    leaves : {"vector", "scalar"}, default="vector"
+        With more than two classes: one cheap tree a round for all of them, or one each.
+    n_iterations : int, default=10
+        Outer iterations at most: shares, then both ensembles anew.
+    budget : float, optional
+        Mean bill per row. If given, ``p_full`` and ``gamma`` are ignored: a sweep of both is
+        trained and the most accurate model within the budget on validation rows is kept.
+    validation_fraction : float, default=0.2
+        Share of the training rows set aside to choose on, where ``budget`` is given and no
+        ``validation``.
+    random_state : int or RandomState, optional
+        Seed of the forest and of the rows set aside.
+    n_jobs : int, optional
+        Threads; None means all cores. The model does not depend on it.
+
+    Attributes
+    ----------
+    trace_ : DataFrame
+        One row per outer iteration: objective, mean share, share sent, and cost, score and features
+        on training rows (validation rows where they were given). With ``budget``: one row per model
+        of the sweep, on validation rows.
+    p_full_, gamma_ : float
+        The values in use.
+
+    Notes
+    -----
+    Paper: Nan and Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017,
+    Algorithm 2, impurities (1) and (2). An existing model knows the rows it was trained on too
+    well: give ``existing_proba`` (out of fold) to :meth:`fit` if you have it.
+
+    Differs from the paper: every outer iteration grows both ensembles from nothing (the algorithm
+    box would go on adding); splits must be worth more than their price, so that with ``p_full=0``
+    the gate buys nothing and the cheap model is Greedy Miser's, tree for tree; the objective may
+    rise between iterations, so the iteration with the best objective (or validation score) is
+    kept; several classes; the bill of a row that is sent on contains what the gate read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from costwise import AdaptiveBoostingClassifier, datasets
+    >>> from sklearn.svm import SVC
+    >>> X, y, costs = datasets.make_synthetic_2(400, separation=2)
+    >>> accurate = SVC(gamma=1).fit(X, y)
+    >>> model = AdaptiveBoostingClassifier(accurate, p_full=0.6, gamma=0.1, costs=costs).fit(X, y)
+    >>> model.score(X, y), float(model.cost(X).mean())
+    (1.0, 1.52)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "p_full": [Interval(Real, 0, 1, closed="both")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_depth": [Interval(Integral, 0, 16, closed="both")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "leaves": [StrOptions({"vector", "scalar"})],
+        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+        "budget": [None, Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        existing: Any = None,
+        *,
+        p_full: float = 0.5,
+        gamma: float = 0.0,
+        costs: Any = None,
+        n_rounds: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int = 3,
+        min_samples_leaf: int = 20,
+        leaves: str = "vector",
+        n_iterations: int = 10,
+        budget: float | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.existing = existing
+        self.p_full = p_full
+        self.gamma = gamma
+        self.costs = costs
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.leaves = leaves
+        self.n_iterations = n_iterations
+        self.budget = budget
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None
+    ) -> AdaptiveBoostingClassifier:
+        """Train gate and cheap model around the existing one.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NaN is a missing value.
+        y : array (n,)
+            Labels.
+        existing_proba : array (n, n_classes), optional
+            What the existing model says about rows it was not trained on; otherwise it is asked.
+        validation : (X, y), optional
+            Rows on which to choose among iterations, or among models when ``budget`` is given.
+        """
+        self._validate_params()
+        task = self._read_task(X, y, existing_proba, validation)
+        with Threads(count_threads(self.n_jobs)) as threads, threadpool_limits(1):
+            duo = Duo(
+                BinnedData.prepare(task.X, threads), task.codes, len(task.classes),
+                task.existing.losses(task.codes), task.costs, vector=self.leaves == "vector",
+                threads=threads,
+            )  # fmt: skip
+            if self.budget is None:
+                self._fit_one(task, duo)
+            else:
+                self._fit_best(task, duo)
+        return self
+
+    def _settings(self, gamma: float) -> Settings:
+        return Settings(
+            lam=gamma, learning_rate=float(self.learning_rate), max_depth=int(self.max_depth),
+            min_samples_leaf=int(self.min_samples_leaf),
+        )  # fmt: skip
+
+    def _fit_one(self, task: Task, duo: Duo) -> None:
+        self.p_full_, self.gamma_ = float(self.p_full), float(self.gamma)
+        settings, n_rounds = self._settings(self.gamma_), int(self.n_rounds)
+        start = duo.grow(np.zeros(len(task.X)), settings, n_rounds, gated=False)
+        judge = task.training_judge() if task.validation is None else task.judge()
+        lines, iterates, verdicts = [], list[Iterate](), list[Verdict]()
+        for iterate in duo.alternate(
+            self.p_full_, settings, n_rounds, int(self.n_iterations), start
+        ):
+            verdict = judge(*duo.policies(iterate.pair, task.cheap_output))
+            iterates.append(iterate)
+            verdicts.append(verdict)
+            lines.append({
+                "iteration": len(lines) + 1, "objective": iterate.objective,
+                "mean_share": float(np.mean(iterate.q)), **verdict.row(),
+            })  # fmt: skip
+        if task.validation is None:
+            best = int(np.argmin([iterate.objective for iterate in iterates]))
+        else:
+            best = choose(verdicts, None)
+        self.policy_ = self._compose(task, duo, iterates[best].pair, None)
+        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
+
+    def _fit_best(self, task: Task, duo: Duo) -> None:
+        judge, lines, found = task.judge(), [], list[tuple[float, float, Pair, int]]()
+        verdicts: list[Verdict] = []
+        for p_full, gamma, pair in self._sweep(duo):
+            for n_rounds, verdict in self._stages(task, duo, pair, judge):
+                found.append((p_full, gamma, pair, n_rounds))
+                verdicts.append(verdict)
+                point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds}
+                lines.append({**point, **verdict.row()})
+        best = choose(verdicts, self.budget)
+        self.p_full_, self.gamma_, pair, n_rounds = found[best]
+        self.policy_ = self._compose(task, duo, pair, n_rounds)
+        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
+
+    def _stages(
+        self, task: Task, duo: Duo, pair: Pair, judge: Judge
+    ) -> Iterator[tuple[int, Verdict]]:
+        """A model after all its rounds and after fewer."""
+        counts = {max(1, int(share * self.n_rounds)) for share in SHORTER} | {int(self.n_rounds)}
+        for n_rounds in sorted(counts):
+            yield n_rounds, judge(*duo.policies(pair, task.cheap_output, n_rounds))
+
+    def _sweep(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
+        """Models for all gammas and shares; each share starts where the one before ended."""
+        top, n_rounds = duo.gamma_max(), int(self.n_rounds)
+        iterations = min(int(self.n_iterations), SWEEP_ITERATIONS)
+        for gamma in [top * step for step in GAMMA_STEPS]:
+            settings = self._settings(gamma)
+            pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
+            yield 0.0, gamma, pair  # a gate without trees keeps every row
+            for p_full in P_GRID:
+                iterates = list(duo.alternate(p_full, settings, n_rounds, iterations, pair))
+                pair = iterates[-1].pair
+                yield p_full, gamma, pair
+
+    def _compose(self, task: Task, duo: Duo, pair: Pair, n_rounds: int | None) -> GatePolicy:
+        return task.compose(*duo.policies(pair, task.cheap_output, n_rounds))
+
+    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
+        """Shares and gammas, cheapest first."""
+        miser = GreedyMiserClassifier(
+            costs=prices_of(self.existing, self.costs), max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf, leaves=self.leaves, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        top = miser.lam_max(X, y)
+        return [
+            {"p_full": p_full, "gamma": top * step}
+            for p_full in (0.0, *P_GRID)
+            for step in GAMMA_STEPS[::2]
+        ]
