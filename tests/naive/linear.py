@@ -54,3 +54,64 @@ def best_fit(X, Y, weight, price, budget):
             if sum(price[a] for a in features) <= budget:
                 best = max(best, fit_of(X, Y, weight, features))
     return best
+
+
+def soft_objective(
+    X, Y, weight, B, theta, direction, upper, lower, price, member, lam, rho, epsilon
+):
+    """CSTC's relaxed objective, row by row and path by path (eqs. 2-3 with the mixed norm)."""
+
+    def norm(square):
+        return np.sqrt(square + epsilon**2) - epsilon
+
+    def path_price(path):
+        total = 0.0
+        for t in range(len(price)):
+            square = sum((B[a, k] ** 2).sum() for k in path for a in np.flatnonzero(member[:, t]))
+            total += price[t] * norm(square)
+        return lam * total
+
+    def below(x, y, k, path):
+        path = [*path, k]
+        f = x @ B[:-1, k] + B[-1, k]
+        loss = ((y - f) ** 2).sum()
+        if upper[k] < 0 and lower[k] < 0:
+            return loss + path_price(path)
+        s = 1 / (1 + np.exp(-(f @ direction - theta[k])))
+        up = below(x, y, upper[k], path) if upper[k] >= 0 else path_price(path)
+        low = below(x, y, lower[k], path) if lower[k] >= 0 else path_price(path)
+        return loss + s * up + (1 - s) * low
+
+    total = sum(w * below(x, y, 0, []) for x, y, w in zip(X, Y, weight, strict=True))
+    d, K = B.shape[0] - 1, B.shape[1]
+    return total + rho * sum(norm((B[a, k] ** 2).sum()) for a in range(d) for k in range(K))
+
+
+def l1_slack(gram, cross, B, penalty):
+    """Largest violation of the optimality conditions of B'AB - 2B'R + penalty |B| (m = 1)."""
+    slope = 2 * (gram @ B - cross)[:, 0]
+    worst = 0.0
+    for a in range(len(penalty)):
+        if B[a, 0] != 0:
+            worst = max(worst, abs(slope[a] + penalty[a] * np.sign(B[a, 0])))
+        else:
+            worst = max(worst, abs(slope[a]) - penalty[a])
+    return worst
+
+
+def walk(tree, x):
+    """Leaf, bought features and outputs of one complete row in a tree of linear models."""
+    node, bought, visited = 0, set(), 0
+    while True:
+        own = tree.features[tree.start[node] : tree.start[node + 1]]
+        bought |= set(own.tolist())
+        visited += 1
+        f = tree.intercept[node].copy()
+        for i, a in enumerate(own):
+            f += (tree.mean[a] if np.isnan(x[a]) else x[a]) * tree.coefficient[tree.start[node] + i]
+        child = (tree.upper if f @ tree.direction[node] > tree.threshold[node] else tree.lower)[
+            node
+        ]
+        if child < 0:
+            return node, bought, visited, f
+        node = child

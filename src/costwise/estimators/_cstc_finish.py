@@ -76,8 +76,9 @@ def refit(objective: Objective, state: State) -> npt.NDArray[np.bool_]:
             state.B[used, k] = solution
             score = columns @ solution @ objective.direction
             if up.any() and not up.all():
-                share = 1.0 - float(np.mean(up))
-                cut = weighted_cut(score, None, share)
+                weight = objective.weight[rows]
+                share = float(np.add.reduce(weight[~up]) / np.add.reduce(weight))
+                cut = weighted_cut(score, weight, share)
                 state.theta[k] = state.theta[k] if cut is None else cut
         up = score > state.theta[k]
         for child, part in ((topology.upper[k], rows[up]), (topology.lower[k], rows[~up])):

@@ -111,13 +111,13 @@ def standard_moments(rows: mo.Rows, run: Run) -> Standard:
 
 def least_squares(
     moments: Standard, penalty: Penalty, lam: float, B: Floats, tol: float, most: int
-) -> Floats:
-    """``mean |y - XB|^2 + lam * penalty`` from a start B."""
+) -> tuple[Floats, int]:
+    """``mean |y - XB|^2 + lam * penalty`` from a start B; the solution and the rounds it took."""
     if not penalty.groups:
         B = B.copy()
         residual = np.ascontiguousarray(moments.cross - moments.gram @ B)
-        descend(moments.gram, moments.cross, lam * penalty.price, B, residual, tol, most)
-        return B
+        rounds = descend(moments.gram, moments.cross, lam * penalty.price, B, residual, tol, most)
+        return B, int(rounds)
 
     def slope(at: Floats) -> Floats:
         out: Floats = 2.0 * (moments.gram @ at - moments.cross)
@@ -129,11 +129,11 @@ def least_squares(
 
 def fista(
     slope: Callable[[Floats], Floats], penalty: Penalty, lam: float, B: Floats, steepest: float, tol: float, most: int
-) -> Floats:  # fmt: skip
-    """Accelerated proximal gradient with restart when the momentum points uphill."""
+) -> tuple[Floats, int]:  # fmt: skip
+    """Accelerated proximal gradient with restart when the momentum points uphill; also the steps."""
     step = 1.0 / max(steepest, 1e-12)
     at, previous, t = B.copy(), B.copy(), 1.0
-    for _ in range(most):
+    for steps in range(1, most + 1):
         new = penalty.shrink(at - step * slope(at), step * lam)
         move = new - previous
         if float(np.add.reduce((at - new) * move, axis=None)) > 0:
@@ -143,8 +143,8 @@ def fista(
         t = t_new
         previous = new
         if float(np.add.reduce(move * move, axis=None)) <= tol:
-            break
-    return previous
+            return previous, steps
+    return previous, most
 
 
 class Logistic:
@@ -165,6 +165,8 @@ class Logistic:
             self.wanted = (codes == 1).astype(np.float64)[:, None]
         else:
             self.wanted = (codes[:, None] == np.arange(n_outputs)).astype(np.float64)
+        largest = largest_eigenvalue(blocks, weight, self.slices, run)
+        self.steepest = (0.25 if n_outputs == 1 else 0.5) * max(largest, 1.0)
 
     def columns(self, keep: npt.NDArray[np.intp]) -> Logistic:
         """The same loss on some columns (the last column of ones included)."""
@@ -205,24 +207,24 @@ def largest_eigenvalue(
 
 
 def logistic_path(
-    loss: Logistic, penalty: Penalty, lams: list[float], largest: float, tol: float, most: int
-) -> list[Floats]:
+    loss: Logistic, penalty: Penalty, lams: list[float], tol: float, most: int
+) -> tuple[list[Floats], int]:
     """Coefficients (d + 1, outputs) for falling penalties, each started from the one before.
 
     Only columns that may enter take part (the strong rule), and those that should have are added
-    until none is missing. ``largest`` is the largest eigenvalue of the columns' second moments.
+    until none is missing. Also the number of steps taken in all.
     """
     width = loss.blocks[0].shape[1]
-    B, found = np.zeros((width, loss.n_outputs)), []
     # Intercept first: at 0 the gradient would be that of unbalanced classes.
-    B = _on_columns(loss, penalty, 0.0, B, np.array([width - 1]), largest, tol, most)
-    slope = loss.slope(B)
-    before = lams[0] if lams else 0.0
+    start = np.zeros((width, loss.n_outputs))
+    B, steps = _on_columns(loss, penalty, 0.0, start, np.array([width - 1]), tol, most)
+    slope, found, before = loss.slope(B), [], lams[0]
     for lam in lams:
         working = _may_enter(slope, penalty, max(2 * lam - before, 0.0)) | (B[:-1] != 0).any(axis=1)
         while True:
             keep = np.append(np.flatnonzero(working), width - 1)
-            B = _on_columns(loss, penalty, lam, B, keep, largest, tol, most)
+            B, more = _on_columns(loss, penalty, lam, B, keep, tol, most)
+            steps += more
             slope = loss.slope(B)
             missed = _may_enter(slope, penalty, lam * (1 + 1e-6)) & ~working
             if not missed.any():
@@ -230,7 +232,7 @@ def logistic_path(
             working |= missed
         found.append(B.copy())
         before = lam
-    return found
+    return found, steps
 
 
 def _may_enter(slope: Floats, penalty: Penalty, lam: float) -> npt.NDArray[np.bool_]:
@@ -240,17 +242,14 @@ def _may_enter(slope: Floats, penalty: Penalty, lam: float) -> npt.NDArray[np.bo
 
 
 def _on_columns(
-    loss: Logistic, penalty: Penalty, lam: float, B: Floats, keep: npt.NDArray[np.intp], largest: float,
-    tol: float, most: int,
-) -> Floats:  # fmt: skip
+    loss: Logistic, penalty: Penalty, lam: float, B: Floats, keep: npt.NDArray[np.intp], tol: float, most: int
+) -> tuple[Floats, int]:  # fmt: skip
     """Solve on some columns; the last of them is the intercept, which is free."""
-    part = loss.columns(keep)
     inner = penalty.part(keep[:-1])
     free = Penalty(np.append(inner.price, 0.0), inner.groups)
-    curve = (0.25 if loss.n_outputs == 1 else 0.5) * max(largest, 1.0)
     out = np.zeros_like(B)
-    out[keep] = fista(part.slope, free, lam, B[keep], curve, tol, most)
-    return out
+    out[keep], steps = fista(loss.columns(keep).slope, free, lam, B[keep], loss.steepest, tol, most)
+    return out, steps
 
 
 def falling(top: float, lam: float, count: int) -> list[float]:

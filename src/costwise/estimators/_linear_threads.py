@@ -39,6 +39,10 @@ def workers(n_jobs: int | None) -> Iterator[Run]:
         with ThreadPoolExecutor(threads) as pool:
 
             def run(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+                items = list(items)
+                if len(items) == 1:
+                    yield function(items[0])
+                    return
                 waiting: deque[Future[Any]] = deque()
                 for item in items:
                     waiting.append(pool.submit(function, item))

@@ -32,6 +32,7 @@ class _CostSensitiveTree(CostAware):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     policy_: LinearTreePolicy
     objective_: list[float]
+    n_iter_: int
     shares_: np.ndarray
     trace_: pd.DataFrame
 
@@ -84,6 +85,8 @@ class _CostSensitiveTree(CostAware):
             self.max_iter, float(self.tau), self.n_jobs,
         )  # fmt: skip
         tree, self.objective_ = fit_tree(X, targets, costs, weight, options)
+        blocks = self.depth if self.solver == "block" else 1
+        self.n_iter_ = max((len(self.objective_) - 1) // blocks, 1)
         if held is not None:
             tree = prune(tree, *held)
         policy = LinearTreePolicy(costs, targets.output, tree)
@@ -142,6 +145,8 @@ class CostSensitiveTreeClassifier(CostAwareClassifier, _CostSensitiveTree):
     ----------
     objective_ : list of float
         The objective at the start and after every block (or step).
+    n_iter_ : int
+        Rounds over the levels (or steps).
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
     trace_ : frame
@@ -236,6 +241,8 @@ class CostSensitiveTreeRegressor(CostAwareRegressor, _CostSensitiveTree):
     ----------
     objective_ : list of float
         The objective at the start and after every block (or step).
+    n_iter_ : int
+        Rounds over the levels (or steps).
     shares_ : float64 array (n_nodes,)
         Share of the training weight that reaches each node.
     trace_ : frame

@@ -34,6 +34,7 @@ class _CostWeightedL1(CostAware):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     policy_: LinearTreePolicy
     trace_: pd.DataFrame
+    n_iter_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -108,6 +109,8 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
     ----------
     trace_ : frame
         Mean cost, training score, features and lam of every model on the path.
+    n_iter_ : int
+        Steps of the solver on the whole path.
 
     Notes
     -----
@@ -151,13 +154,12 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
             mean, _ = mo.column_means(X, weight, run)
             columns = standardise(X, mean, share, BLOCK_ROWS)
             loss = l1.Logistic(columns.blocks, codes, share, m, run)
-            largest = l1.largest_eigenvalue(columns.blocks, share, loss.slices, run)
             prior = loss.wanted - np.add.reduce(share[:, None] * loss.wanted)
             top = penalty.silencing(
                 l1.products(columns.blocks, share[:, None] * prior, loss.slices, run)[:-1]
             )
             lams = l1.falling(top, float(self.lam), self.n_path)
-            found = l1.logistic_path(loss, penalty, lams, largest, self.tol, self.max_iter)
+            found, self.n_iter_ = l1.logistic_path(loss, penalty, lams, self.tol, self.max_iter)
         models = []
         for lam, B in zip(lams, found, strict=True):
             slopes = B[:-1] / columns.scale[:, None]
@@ -202,6 +204,8 @@ class CostWeightedL1Regressor(CostAwareRegressor, _CostWeightedL1):
     ----------
     trace_ : frame
         Mean cost, training score, features and lam of every model on the path.
+    n_iter_ : int
+        Steps of the solver on the whole path.
 
     Examples
     --------
@@ -237,8 +241,10 @@ class CostWeightedL1Regressor(CostAwareRegressor, _CostWeightedL1):
             moments = l1.standard_moments(mo.Rows(X, targets.Y, mean, holes, weight=weight), run)
             lams = l1.falling(penalty.silencing(2.0 * moments.cross), float(self.lam), self.n_path)
             B, models = np.zeros_like(moments.cross), []
+            self.n_iter_ = 0
             for lam in lams:
-                B = l1.least_squares(moments, penalty, lam, B, self.tol, self.max_iter)
+                B, rounds = l1.least_squares(moments, penalty, lam, B, self.tol, self.max_iter)
+                self.n_iter_ += rounds
                 slopes = B / moments.scale[:, None] * targets.scale
                 base = moments.y_mean * targets.scale + targets.mean
                 order = l1.buying_order(B, costs)

@@ -38,7 +38,7 @@ class _SubmodularTree(CostAware):
     trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "budget": [Interval(Real, 0, None, closed="both"), "array-like"],
         "depth": [Interval(Integral, 1, 16, closed="both")],
         "budget_per": [StrOptions({"node", "path"})],
         "routing": [StrOptions({"hard", "soft"})],

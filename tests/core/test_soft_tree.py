@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import linear as naive
+
+from costwise.estimators._cstc_objective import EPSILON, Objective, Topology
+
+SHAPES = {"tree": Topology.tree(3), "chain": Topology.chain(3), "one": Topology.tree(1)}
+
+
+def make(seed, shape, m=1, n=25, d=4):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, d)), np.ones(n)])
+    weight = rng.random(n)
+    member = np.column_stack([np.eye(d), (np.arange(d) < 2).astype(float)])
+    topology = SHAPES[shape]
+    objective = Objective(
+        [X[:10], X[10:]], rng.normal(size=(n, m)), weight / weight.sum(), rng.normal(size=m), topology,
+        rng.random(d + 1), member, 0.07, 0.02, map,
+    )  # fmt: skip
+    K = topology.n_nodes
+    return objective, 0.5 * rng.normal(size=(d + 1, K, m)), 0.3 * rng.normal(size=K)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(list(SHAPES)), st.integers(1, 2))
+@settings(max_examples=20, deadline=None)
+def test_objective_equals_the_sum_over_rows_and_paths(seed, shape, m):
+    o, B, theta = make(seed, shape, m)
+    X = np.concatenate(o.blocks)[:, :-1]
+    value, _, _, ends = o.value(B, theta)
+    expected = naive.soft_objective(
+        X, o.Y, o.weight, B, theta, o.direction, o.topology.upper, o.topology.lower, o.price, o.member,
+        o.lam, o.rho, EPSILON,
+    )  # fmt: skip
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert ends.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("bounded", [False, True])
+def test_gradient_equals_finite_differences(shape, bounded):
+    o, B, theta = make(3, shape, 2)
+    bounds = o.bounds(1.5 * B) if bounded else None
+    _, G, g_theta, _ = o.value(B, theta, bounds=bounds)
+    step = 1e-6
+    for index in np.ndindex(B.shape):
+        move = np.zeros_like(B)
+        move[index] = step
+        up, down = (
+            o.value(B + move, theta, bounds=bounds)[0],
+            o.value(B - move, theta, bounds=bounds)[0],
+        )
+        assert (up - down) / (2 * step) == pytest.approx(G[index], abs=1e-6)
+    for k in range(len(theta)):
+        move = step * (np.arange(len(theta)) == k)
+        up, down = (
+            o.value(B, theta + move, bounds=bounds)[0],
+            o.value(B, theta - move, bounds=bounds)[0],
+        )
+        assert (up - down) / (2 * step) == pytest.approx(g_theta[k], abs=1e-6)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(list(SHAPES)))
+@settings(max_examples=20, deadline=None)
+def test_bounds_are_above_and_touch(seed, shape):
+    o, B, theta = make(seed, shape)
+    value = o.value(B, theta)[0]
+    assert o.value(B, theta, bounds=o.bounds(B))[0] == pytest.approx(value, rel=1e-12)
+    assert o.value(B, theta, bounds=o.bounds(0.3 * B))[0] >= value
+
+
+def test_gradient_of_some_nodes_is_a_part_of_the_whole():
+    o, B, theta = make(5, "tree")
+    _, G, g_theta, _ = o.value(B, theta)
+    _, part, part_theta, _ = o.value(B, theta, o.outputs(B), None, [3, 5])
+    np.testing.assert_allclose(part, G[:, [3, 5]], rtol=1e-12)
+    np.testing.assert_allclose(part_theta, g_theta[[3, 5]], rtol=1e-12)
