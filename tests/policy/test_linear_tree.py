@@ -144,8 +144,8 @@ def test_unsafe_features_and_scales_are_refused():
             )
     with pytest.raises(ValueError, match="scale is None"):
         LinearTreePolicy.from_state(policy.costs, policy.output, ({"scale": None}, arrays))
+    output = Output("logits", np.arange(3))
     with pytest.raises(ValueError, match="1 raw outputs for 3"):
-        output = Output("logits", np.arange(3))
         LinearTreePolicy.from_state(policy.costs, output, (settings_, arrays))
     empty = {name: array[:0] for name, array in arrays.items()} | {
         "start": np.zeros(1, dtype=np.int32), "mean": arrays["mean"]

@@ -73,10 +73,6 @@ def read_weight(sample_weight: Any, X: Any) -> Floats | None:
     weight: Floats = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    if not weight.any():
-        raise ValueError(
-            "sample_weight is 0 for every row: give at least one row a positive weight."
-        )
     return None if (weight == 1.0).all() else weight
 
 
