@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -158,7 +160,7 @@ def test_boosting_by_the_book(problem, lam):
     ensemble = assemble(trees, data.bins, np.zeros(1), 1)
     assert [nested(ensemble, root) for root in ensemble.root] == expected
     assert booster.purchases.order == prices.order
-    assert all(a >= b - 1e-9 for a, b in zip(losses, losses[1:], strict=False))
+    assert all(a >= b - 1e-9 for a, b in itertools.pairwise(losses))
 
 
 @pytest.mark.parametrize("penalty", ["model", "row"])

@@ -7,6 +7,7 @@ is done in float64, so that ties are ties here and there.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -65,7 +66,7 @@ class RowPrices:
 def thresholds_of(column):
     """Midpoints of adjacent distinct values, and one above all values."""
     values = sorted({float(v) for v in column if v == v})
-    return [0.5 * a + 0.5 * b for a, b in zip(values, values[1:], strict=False)]
+    return [0.5 * a + 0.5 * b for a, b in itertools.pairwise(values)]
 
 
 def round_gradients(gradients):

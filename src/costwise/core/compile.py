@@ -47,21 +47,17 @@ def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., An
     return declare
 
 
-def is_cold() -> bool:
-    """Whether some registered kernel is neither in memory nor in the cache on disk."""
-    return any(not _ready(compiled) for compiled in KERNELS)
-
-
-def _ready(compiled: Any) -> bool:
+def is_cold(compiled: Any) -> bool:
+    """Whether a kernel is neither in memory nor in the cache on disk."""
     if getattr(compiled, "signatures", True):
-        return True
+        return False
     index = getattr(getattr(compiled._cache, "_cache_file", None), "_index_path", None)
-    return index is None or os.path.exists(index)
+    return index is not None and not os.path.exists(index)
 
 
-def say_if_cold() -> None:
+def say_if_cold(compiled: Any) -> None:
     """Tell the user before the first fit on a machine spends its time compiling."""
-    if is_cold():
+    if is_cold(compiled):
         _logger.warning(
             "costwise compiles its kernels, once for this machine: some 10 seconds. "
             "costwise.warm_up() does it ahead of time."

@@ -42,7 +42,8 @@ def build_packed(words, rows, gradients, start, stop, all_rows, histogram):
 
     ``gradients`` lie in the order of ``rows``; with ``all_rows`` position and row are the same.
     """
-    histogram[:] = 0
+    for i in range(histogram.shape[0]):
+        histogram[i] = 0
     if all_rows:
         for i in range(start, stop):
             _spread(histogram, words[i], pack(gradients[i]))
@@ -55,7 +56,8 @@ def build_packed(words, rows, gradients, start, stop, all_rows, histogram):
 def build_wide(words, rows, statistics, start, stop, histogram):
     """Fill the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
     width = _U(statistics.shape[1])
-    histogram[:] = 0
+    for i in range(histogram.shape[0]):
+        histogram[i] = 0
     for i in range(start, stop):
         row = rows[i]
         word = words[row]

@@ -88,9 +88,10 @@ def gather(rows, gradients, from_rows, from_gradients, carry, splits, pieces, le
         n_left = pieces[p, LEFTS]
         left = splits[s, START] + before_left
         right = splits[s, START] + lefts[s] + before - before_left
-        rows[left : left + n_left] = from_rows[start : start + n_left]
-        if carry:
-            gradients[left : left + n_left] = from_gradients[start : start + n_left]
+        for i in range(n_left):
+            rows[left + i] = from_rows[start + i]
+            if carry:
+                gradients[left + i] = from_gradients[start + i]
         for i in range(size - n_left):
             rows[right + i] = from_rows[start + size - 1 - i]
             if carry:

@@ -61,7 +61,7 @@ def scan_packed(histogram, base, states, bins, total, min_leaf):
     return best, cut, chosen
 
 
-@kernel(inline=True)
+@kernel()
 def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
@@ -81,7 +81,8 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
             if last - first == 1:
                 found = scan_packed(histogram, column * CODES, states, bins, totals[node], min_leaf)
             else:
-                own[:states] = 0
+                for state in range(states):
+                    own[state] = 0
                 for code in range(CODES):
                     own[(code // stride) % states] += histogram[column * CODES + code]
                 found = scan_packed(own, 0, states, bins, totals[node], min_leaf)
@@ -166,13 +167,12 @@ def scan_wide(histogram, states, bins, totals, min_leaf, criterion):
     return best, cut
 
 
-@kernel(inline=True)
+@kernel()
 def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, criterion, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
     gain, cut = out
     width = totals.shape[1]
-    codes = histogram.reshape((BLOCK, CODES, width))
     own = np.empty((CODES, width), np.int64)
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
@@ -185,11 +185,13 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
             )
             if not allowed[feature]:
                 continue
-            own[:states] = 0
+            for state in range(states):
+                for k in range(width):
+                    own[state, k] = 0
             for code in range(CODES if last - first > 1 else states):
                 state = (code // stride) % states
                 for k in range(width):
-                    own[state, k] += codes[column, code, k]
+                    own[state, k] += histogram[(column * CODES + code) * width + k]
             found = scan_wide(own, states, bins, totals[node], min_leaf, criterion)
             gain[node, feature], cut[node, feature] = found
 

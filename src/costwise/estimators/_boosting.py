@@ -311,7 +311,8 @@ class Booster:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
         exponent, total, squares = self._begin(gradients, Sample())
         rules = self._rules(exponent, total, squares, sort_last=False)
-        return self._grower.root_gains(total, rules, self._all) * rules.unit
+        gains: Floats = self._grower.root_gains(total, rules, self._all) * rules.unit
+        return gains
 
 
 def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Trees:
@@ -323,7 +324,7 @@ def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Tre
     offset = np.repeat(root, sizes)
     left = np.array([c for tree in trees for c in tree.grown.left], dtype=np.int32)
     right = np.array([c for tree in trees for c in tree.grown.right], dtype=np.int32)
-    return Trees.build(
+    built: Trees = Trees.build(
         feature=feature,
         threshold=[
             bins.threshold(f, c >> 1) if f >= 0 else 0.0 for f, c in zip(feature, cut, strict=True)
@@ -336,3 +337,4 @@ def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Tre
         output=[tree.output for tree in trees],
         base=base,
     )
+    return built

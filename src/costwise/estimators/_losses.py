@@ -72,6 +72,11 @@ class Loss(ABC):
         curvature: Floats = size * (1.0 - size)
         return curvature
 
+    def _share(self, k: int) -> float:
+        """Share of a class in the weight; half a row for a class that no row is left of."""
+        count = _sum((self.y == k).astype(np.float64), self.weight)
+        return count / self.total_weight if count > 0 else 0.5 / len(self.y)
+
 
 class _Compiled(Loss):
     """A loss whose gradients come from one kernel, row by row."""
@@ -105,8 +110,8 @@ class Logistic(_Compiled):
 
     def base(self) -> Floats:
         """The log-odds of the class frequencies."""
-        positive = _sum(self.y, self.weight)
-        return np.array([_steady(math.log(positive / (self.total_weight - positive)))])
+        positive = self._share(1)
+        return np.array([_steady(math.log(positive / self._share(0)))])
 
 
 class Multinomial(_Compiled):
@@ -121,9 +126,4 @@ class Multinomial(_Compiled):
 
     def base(self) -> Floats:
         """The logarithms of the class frequencies."""
-        counts = [
-            _sum((self.y == k).astype(np.float64), self.weight) for k in range(self.n_outputs)
-        ]
-        return np.array(
-            [_steady(math.log(max(count, 0.5) / self.total_weight)) for count in counts]
-        )
+        return np.array([_steady(math.log(self._share(k))) for k in range(self.n_outputs)])

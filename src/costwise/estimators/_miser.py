@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core.compile import say_if_cold
+from costwise.core.splitting import score_packed
 from costwise.core.threads import Threads, count_threads
 from costwise.core.trees import Trees
 from costwise.costs import Costs, as_floats
@@ -142,8 +143,13 @@ class Miser(CostAware):
     def _begin(self) -> None:
         """Draw the seed, once for a fit and all that continue it."""
         if not (self.warm_start and hasattr(self, "policy_")):
-            self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        say_if_cold()
+            whole = self.subsample == 1 and self.max_features == 1
+            # Where nothing is drawn, the model and its file do not depend on a seed.
+            fixed = whole and self.validation_fraction is None
+            self.seed_ = (
+                0 if fixed else int(check_random_state(self.random_state).randint(2**31 - 1))
+            )
+        say_if_cold(score_packed)
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, validation: Any, cap: int | None = None
@@ -315,6 +321,11 @@ class Miser(CostAware):
         top = self.lam_max(X, y)
         lams = [] if top == 0 else (top * np.logspace(0, -GRID_DECADES, GRID_POINTS)).tolist()
         return [{"lam": lam} for lam in [*lams, 0.0]]
+
+    def _stored_params(self) -> dict[str, Any]:
+        # A function cannot be stored; it only chose the round, which is done.
+        params = super()._stored_params()
+        return {**params, "scoring": "loss"} if callable(self.scoring) else params
 
     # After fitting --------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ def between(trees: Trees, start: int, stop: int) -> Trees:
     upto = trees.first(stop)
     low = len(upto.feature) if start >= upto.n_trees else int(upto.root[start])
     inner = upto.feature[low:] >= 0
-    return Trees.build(
+    part: Trees = Trees.build(
         feature=upto.feature[low:],
         threshold=upto.threshold[low:],
         left=np.where(inner, upto.left[low:] - low, -1),
@@ -35,12 +36,13 @@ def between(trees: Trees, start: int, stop: int) -> Trees:
         output=upto.output[start:],
         base=np.zeros_like(trees.base),
     )
+    return part
 
 
 def join(first: Trees, second: Trees) -> Trees:
     """The trees of both, with the base of the first."""
     shift = len(first.feature)
-    return Trees.build(
+    both: Trees = Trees.build(
         feature=np.concatenate([first.feature, second.feature]),
         threshold=np.concatenate([first.threshold, second.threshold]),
         left=np.concatenate([first.left, np.where(second.left >= 0, second.left + shift, -1)]),
@@ -51,12 +53,13 @@ def join(first: Trees, second: Trees) -> Trees:
         output=np.concatenate([first.output, second.output]),
         base=first.base,
     )
+    return both
 
 
-def staged(policy: TreePolicy, X: npt.NDArray[np.floating], step: int) -> Iterator[Floats]:
+def staged(policy: TreePolicy, X: npt.NDArray[Any], step: int) -> Iterator[Floats]:
     """Raw outputs (n, outputs) after every ``step`` trees, to the bit what those trees alone give."""
     trees = policy.trees
-    total = np.zeros((len(X), trees.n_outputs))
+    total: Floats = np.zeros((len(X), trees.n_outputs))
     for start in range(0, trees.n_trees, step):
         # A walk adds tree after tree to zero and the base last; so do we, one step at a time.
         for tree in range(start, min(start + step, trees.n_trees)):

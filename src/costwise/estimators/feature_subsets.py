@@ -14,7 +14,14 @@ from sklearn.utils.metaestimators import available_if
 
 from costwise.costs import MOST_QUANTA, Costs, as_floats, budget_quanta
 from costwise.estimators._miser import Miser
-from costwise.estimators.base import CostAware, CostAwareClassifier
+from costwise.estimators.base import CostAware
+from costwise.policy.base import Policy
+
+Floats = npt.NDArray[np.float64]
+
+
+def _classifies(subsets: FeatureSubsets) -> bool:
+    return bool(is_classifier(subsets.estimator))
 
 
 class FeatureSubsets(CostAware):
@@ -50,11 +57,12 @@ class FeatureSubsets(CostAware):
     """
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("cap",)
-    model_: Miser
+    classes_: npt.NDArray[Any]
+    _model: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [Miser],
-        "cap": [Interval(Real, 0, None, closed="left")],
+        "cap": [Interval(Real, 0, None, closed="both")],
     }
 
     def __init__(self, estimator: Any, cap: float = float("inf")) -> None:
@@ -74,37 +82,46 @@ class FeatureSubsets(CostAware):
         self._validate_params()
         cap = budget_quanta(self.cap)
         model = clone(self.estimator)
-        self.model_ = model._fit(
-            X, y, sample_weight, validation, MOST_QUANTA if cap is None else cap
-        )
-        self.policy_ = self.model_.policy_
-        self.n_features_in_ = self.model_.n_features_in_
-        if hasattr(self.model_, "feature_names_in_"):
-            self.feature_names_in_ = self.model_.feature_names_in_
+        model._fit(X, y, sample_weight, validation, MOST_QUANTA if cap is None else cap)
+        self._model = model
+        self._restore(model.policy_, model)
         return self
 
-    predict_proba = CostAwareClassifier.predict_proba
-    predict_log_proba = CostAwareClassifier.predict_log_proba
-
     @property
-    def _probabilities(self) -> bool:
-        return bool(is_classifier(self.estimator))
+    def model_(self) -> Any:
+        """The fitted booster."""
+        self._check_fitted()
+        return self._model
 
-    @available_if(lambda self: is_classifier(self.estimator))
-    def decision_function(self, X: Any, budget: Any = None) -> npt.NDArray[np.float64]:
+    def _stored_params(self) -> dict[str, Any]:
+        # A file holds the fitted booster once, in the place of the one it was copied from.
+        return {"estimator": self._model, "cap": self.cap}
+
+    def _restore(self, policy: Policy, model: Miser | None = None) -> None:
+        super()._restore(policy)
+        self._model = self.estimator if model is None else model
+
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Probability of each class, (n, n_classes)."""
+        found: Floats = self.model_.predict_proba(X, budget)
+        return found
+
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Logarithm of :meth:`predict_proba`."""
+        found: Floats = self.model_.predict_log_proba(X, budget)
+        return found
+
+    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, budget: Any = None) -> Floats:
         """Raw scores: (n,) for two classes, else (n, n_classes)."""
-        return self.model_.decision_function(X, budget)  # type: ignore[attr-defined]
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """Labels, if the booster classifies."""
-        classes: npt.NDArray[Any] = self.model_.classes_  # type: ignore[attr-defined]
-        return classes
+        found: Floats = self.model_.decision_function(X, budget)
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score as the booster does: R2 or accuracy."""
-        self._check_fitted()
-        return float(self.model_.score(X, y, sample_weight))  # type: ignore[attr-defined]
+        return float(self.model_.score(X, y, sample_weight))
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """All distinct prices as caps, cheapest first."""

@@ -358,7 +358,8 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
             raise ValueError(
                 f"{what} has the label {np.asarray(y)[~known][0]!r}, which y has not: give rows of known classes."
             )
-        return np.searchsorted(self.classes_, y).astype(np.float64)
+        codes: Floats = np.searchsorted(self.classes_, y).astype(np.float64)
+        return codes
 
     def _binary(self) -> bool:
         return len(self.classes_) == 2 and self.loss != "multinomial"
