@@ -284,7 +284,8 @@ def from_sklearn_trees(model: Any, costs: Costs) -> Policy | None:
     value = joined("value")[:, 0, :]
     trees = Trees.build(
         feature=np.where(leaf, -1, joined("feature")),
-        threshold=np.where(leaf, 0.0, joined("threshold")),
+        # A split of empty values from all others has an infinite threshold; files hold finite ones.
+        threshold=np.where(leaf, 0.0, np.nan_to_num(joined("threshold"))),
         left=np.where(leaf, -1, joined("children_left", offset=True)),
         right=np.where(leaf, -1, joined("children_right", offset=True)),
         missing_left=joined("missing_go_to_left").astype(bool),
