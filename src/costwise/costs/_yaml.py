@@ -150,6 +150,9 @@ def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
 
 
 def _scalar(dump: Any, text: str) -> str:
+    if not text.isprintable():
+        # Line ends of every kind must be escaped: a key stands on one line.
+        return str(dump(text, default_style='"', width=float("inf"))).strip()
     # Flow style also quotes what would end an item of a list, such as a comma.
     return str(
         dump([text], default_flow_style=True, width=float("inf"), allow_unicode=True)
