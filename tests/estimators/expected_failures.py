@@ -4,4 +4,11 @@
 here still fail, so that the table cannot grow stale.
 """
 
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+WEIGHTS_AND_VALIDATION = (
+    "a share of the rows, drawn at random, is kept for pruning: a repeated row may be drawn or not, a heavy one goes whole"
+)
+
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "CostSensitiveTreeClassifier": {"check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION},
+    "CostSensitiveTreeRegressor": {"check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION},
+}

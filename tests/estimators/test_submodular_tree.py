@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -122,10 +124,7 @@ def test_deeper_trees_never_fit_training_data_worse(seed):
     errors = [
         sse(SubmodularTreeRegressor(2, costs=PRICES, depth=d).fit(X, y), X, y) for d in (1, 2, 3, 4)
     ]
-    assert all(
-        deeper <= shallower * (1 + 1e-9)
-        for shallower, deeper in zip(errors, errors[1:], strict=False)
-    )
+    assert all(deeper <= shallower * (1 + 1e-9) for shallower, deeper in pairwise(errors))
 
 
 def test_children_start_from_their_parents_features_and_halve_the_rows():

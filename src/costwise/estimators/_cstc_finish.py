@@ -51,7 +51,10 @@ def standardise(X: Any, mean: Floats, weight: Floats, rows: int) -> Columns:
 def supports(B: Floats) -> npt.NDArray[np.bool_]:
     """Which columns each node really uses, (d, K)."""
     size = np.sqrt(np.add.reduce(B[:-1] ** 2, axis=2))
-    return size > np.maximum(SMALL * size.max(axis=0, initial=0.0), 10 * EPSILON)
+    large: npt.NDArray[np.bool_] = size > np.maximum(
+        SMALL * size.max(axis=0, initial=0.0), 10 * EPSILON
+    )
+    return large
 
 
 def refit(objective: Objective, state: State) -> npt.NDArray[np.bool_]:
@@ -106,7 +109,7 @@ def to_tree(
     path = objective.path.astype(bool)
     features, coefficients, intercepts = [], [], []
     for k in range(K):
-        known = support[:, path[k] & (np.arange(K) != k)].any(axis=1)
+        known = np.logical_or.reduce(support[:, path[k] & (np.arange(K) != k)], axis=1)
         size = np.sqrt(np.add.reduce(state.B[:-1, k] ** 2, axis=1))
         own = np.flatnonzero(support[:, k])
         own = own[np.lexsort((own, -size[own], ~known[own]))]

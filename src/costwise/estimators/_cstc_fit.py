@@ -61,8 +61,7 @@ def dense_start(objective: Objective) -> Floats:
         gram += a
         cross += b
     gram[np.diag_indices(width - 1)] += RIDGE
-    solution: Floats = np.linalg.solve(gram, cross)
-    return solution
+    return np.asarray(np.linalg.solve(gram, cross), dtype=np.float64)
 
 
 def leading_direction(objective: Objective, root: Floats) -> Floats:

@@ -180,7 +180,8 @@ def _engine(name: str, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
         centred = mo.Centred.of(place.M, d)
         gram: Any = centred.gram
     else:
-        centred = mo.Centred.of_border(*mo.moment_border(rows, run), d)
+        diagonal, border = mo.moment_border(rows, run)
+        centred = mo.Centred.of_border(diagonal, border, d)
 
         def gram(columns: Ints) -> Floats:
             rows_of_gram: Floats = centred.centre_columns(

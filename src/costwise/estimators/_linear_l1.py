@@ -183,7 +183,8 @@ class Logistic:
             own = self.slices[i]
             scores = self.blocks[i] @ B
             p = links.sigmoid(scores) if self.n_outputs == 1 else links.softmax(scores)
-            return self.blocks[i].T @ (self.weight[own, None] * (p - self.wanted[own]))
+            product: Floats = self.blocks[i].T @ (self.weight[own, None] * (p - self.wanted[own]))
+            return product
 
         for product in self.run(part, range(len(self.blocks))):
             total += product
@@ -238,7 +239,8 @@ def logistic_path(
 def _may_enter(slope: Floats, penalty: Penalty, lam: float) -> npt.NDArray[np.bool_]:
     """Columns whose own price does not hold them at 0 (their group's fee may still)."""
     length = np.sqrt(np.add.reduce(slope[:-1] ** 2, axis=1))
-    return length > lam * penalty.price
+    entering: npt.NDArray[np.bool_] = length > lam * penalty.price
+    return entering
 
 
 def _on_columns(

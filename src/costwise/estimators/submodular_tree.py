@@ -98,7 +98,8 @@ class _SubmodularTree(CostAware):
         """Budget of every node of the full tree in quanta, level order."""
         n_nodes = 2**self.depth - 1
         values = np.asarray(self.budget, dtype=object).ravel().tolist()
-        amounts = [MOST_QUANTA if (q := budget_quanta(value)) is None else q for value in values]
+        quanta = [budget_quanta(value) for value in values]
+        amounts = [MOST_QUANTA if amount is None else amount for amount in quanta]
         if np.ndim(self.budget) == 0:
             if self.budget_per == "node":
                 return (amounts[0],) * n_nodes

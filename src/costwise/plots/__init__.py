@@ -1,0 +1,1 @@
+"""Drawings of fitted models; matplotlib is imported when something is drawn."""
