@@ -6,6 +6,6 @@ the bytes that are really there), and the model (every policy checks its own ind
 numbers). Whatever fails is refused as :class:`~costwise.exceptions.BadModelFile`.
 """
 
-from costwise.persist._files import load, load_policy, save
+from costwise.persist._files import describe, load, load_policy, save
 
-__all__ = ["load", "load_policy", "save"]
+__all__ = ["describe", "load", "load_policy", "save"]

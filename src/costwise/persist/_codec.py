@@ -18,8 +18,11 @@ from costwise.policy.output import Output
 from costwise.policy.whole import Foreign
 
 POLICIES = {
+    "exits": ("costwise.policy.exit", "ExitPolicy"),
     "gate": ("costwise.policy.gate", "GatePolicy"),
     "linear tree": ("costwise.policy.linear_tree", "LinearTreePolicy"),
+    "selection": ("costwise.policy.selection", "SelectionPolicy"),
+    "static-order": ("costwise.policy.static_order", "StaticOrderPolicy"),
     "trees": ("costwise.policy.tree", "TreePolicy"),
     "whole": ("costwise.policy.whole", "WholePolicy"),
 }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
+from costwise.costs import Costs
 from costwise.exceptions import BadModelFile
 from costwise.persist._archive import FORMAT, read_archive, read_json, write_archive, write_json
 from costwise.persist._codec import Decoder, Encoder
@@ -91,6 +92,48 @@ def load_policy(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     return _read(
         path, max_bytes, refuse, lambda decoder, model: decoder.policy(model["policy"]["$policy"])
     )
+
+
+def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
+    """Say what a model file holds, without building any model of another library.
+
+    Examples
+    --------
+    >>> import tempfile, costwise
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> heart = costwise.datasets.load_heart()
+    >>> tree = DecisionTreeClassifier(max_depth=1).fit(heart.data, heart.target)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     costwise.PricedModel(tree, heart.costs).save(f"{folder}/tree.costwise")
+    ...     summary = describe(f"{folder}/tree.costwise")
+    >>> summary["class"], summary["may_read"], summary["unit"]
+    ('PricedModel', ['thal'], 'CAD')
+    """
+
+    def summarise(decoder: Decoder, model: Any) -> dict[str, Any]:
+        content = model["policy"]["$policy"]
+        costs = Costs.from_dict(content["costs"])
+        policy = None if content["kind"] == "whole" else decoder.policy(content)
+        reads = range(costs.n_features) if policy is None else policy.reads.tolist()
+        classes = decoder.decode(content["classes"])
+        return {
+            "class": str(model["class"]),
+            "bytes": os.path.getsize(path),
+            "kind": content["kind"],
+            "output": content["output"],
+            "classes": None if classes is None else classes.tolist(),
+            "features": list(costs.features),
+            "may_read": [costs.name(column) for column in reads],
+            "total": costs.total,
+            "unit": costs.unit,
+            "evaluation": str(costs.evaluation),
+            "parameters": {
+                k: v for k, v in model["params"].items() if not isinstance(v, (dict, list))
+            },
+        }
+
+    # Models of other libraries inside are not needed to describe the file, and not built.
+    return cast("dict[str, Any]", _read(path, max_bytes, lambda content: None, summarise))
 
 
 def _read(

@@ -9,6 +9,7 @@ model cannot disagree about what a model is.
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -68,6 +69,10 @@ class Case(ABC):
     @abstractmethod
     def answer(self) -> Floats:
         """Raw output with what is known now, (n_raw,). Always possible."""
+
+    def why(self, feature: int) -> str:
+        """In a few words, why a wanted feature is wanted."""
+        return "the model reads it next"
 
 
 class Policy(ABC):
@@ -135,7 +140,8 @@ class Policy(ABC):
         """Digest of all that decides purchases and answers; stored sessions check it."""
         if not hasattr(self, "_fingerprint"):
             digest = hashlib.sha256(repr((self.kind, self.output.kind)).encode())
-            digest.update(repr(self.costs.to_dict()).encode())
+            # Sorted: a model file does not keep the order of the groups, which does not matter.
+            digest.update(json.dumps(self.costs.to_dict(), sort_keys=True).encode())
             classes = self.output.classes
             digest.update(repr(None if classes is None else classes.tolist()).encode())
             _update(digest, self._identity())

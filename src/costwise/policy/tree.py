@@ -162,6 +162,10 @@ class TreeCase(Case):
             if feature in self._line:
                 self._stopped[feature] = self._line.pop(feature)
 
+    def why(self, feature: int) -> str:
+        """How many trees stand in line for it."""
+        return f"{len(self._line.get(feature, ()))} of {self.evaluated} trees wait for it"
+
     def _walk(self, trees: Any) -> None:
         lists, known, line, at = self._lists, self._known, self._line, self._at
         features, thresholds, lefts, rights = (

@@ -175,6 +175,10 @@ class Session:
         lines = self._till.quote((self._index(feature),))
         return as_float(sum(price + fee for _, price, fee in lines))
 
+    def why(self, feature: Feature) -> str:
+        """In a few words, why a feature that was asked for is wanted."""
+        return self._case.why(self._index(feature))
+
     def _raw(self) -> npt.NDArray[np.float64]:
         self._plan()
         return np.asarray(self._case.answer(), dtype=np.float64)[None, :]
