@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from costwise.core.threads import Threads
 from costwise.costs import FlatCosts
 from costwise.estimators._boosting import BinnedData, Booster, Sample, Settings, Tree, assemble
-from naive import trees as naive
+from tests.naive import trees as naive
 
 
 def flat(price, group=None, fee=()):

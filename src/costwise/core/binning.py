@@ -75,6 +75,7 @@ def cut_points(values, weights, count, thresholds):
         if weight * MAX_BINS > total:
             light -= weight
             light_bins -= 1
+    heavy_left = MAX_BINS - light_bins
     found = 0
     held = np.int64(0)  # weight of the bin being filled
     start, weight = _run(values, weights, 0, count) if count > 0 else (0, np.int64(0))
@@ -82,12 +83,15 @@ def cut_points(values, weights, count, thresholds):
         previous = values[start - 1]
         following = values[start]
         heavy = weight * MAX_BINS > total
+        heavy_left -= heavy
         held += weight
         stop, weight = _run(values, weights, start, count)
         close = True
         if distinct > MAX_BINS and not heavy:
-            # Before a heavy value, half an even bin is enough to close.
-            need = 1 if weight * MAX_BINS > total else 2
+            need = 2
+            if weight * MAX_BINS > total:
+                # A heavy value follows: close, or, where bins run short, if half an even one is full.
+                need = 0 if light_bins > heavy_left else 1
             close = light_bins > 0 and 2 * held * light_bins >= need * light
             if close:
                 light -= held

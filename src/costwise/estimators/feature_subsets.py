@@ -15,13 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from costwise.costs import MOST_QUANTA, Costs, as_floats, budget_quanta
 from costwise.estimators._miser import Miser
 from costwise.estimators.base import CostAware
+from costwise.estimators.greedy_miser import GreedyMiserRegressor
 from costwise.policy.base import Policy
 
 Floats = npt.NDArray[np.float64]
 
 
 def _classifies(subsets: FeatureSubsets) -> bool:
-    return bool(is_classifier(subsets.estimator))
+    return bool(is_classifier(subsets._inner()))
 
 
 class FeatureSubsets(CostAware):
@@ -29,8 +30,9 @@ class FeatureSubsets(CostAware):
 
     Parameters
     ----------
-    estimator : GreedyMiserRegressor or GreedyMiserClassifier
-        The booster, usually with ``lam=0``; it stays as it is, a copy is fitted.
+    estimator : GreedyMiserRegressor or GreedyMiserClassifier, optional
+        The booster, usually with ``lam=0``; it stays as it is, a copy is fitted. None means
+        ``GreedyMiserRegressor()``.
     cap : number, default=inf
         Features whose own price is above this are not used.
 
@@ -61,11 +63,11 @@ class FeatureSubsets(CostAware):
     _model: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [Miser],
+        "estimator": [None, Miser],
         "cap": [Interval(Real, 0, None, closed="both")],
     }
 
-    def __init__(self, estimator: Any, cap: float = float("inf")) -> None:
+    def __init__(self, estimator: Any = None, cap: float = float("inf")) -> None:
         self.estimator = estimator
         self.cap = cap
 
@@ -81,11 +83,14 @@ class FeatureSubsets(CostAware):
         """
         self._validate_params()
         cap = budget_quanta(self.cap)
-        model = clone(self.estimator)
+        model = clone(self._inner())
         model._fit(X, y, sample_weight, validation, MOST_QUANTA if cap is None else cap)
         self._model = model
         self._restore(model.policy_, model)
         return self
+
+    def _inner(self) -> Any:
+        return GreedyMiserRegressor() if self.estimator is None else self.estimator
 
     @property
     def model_(self) -> Any:
@@ -126,12 +131,12 @@ class FeatureSubsets(CostAware):
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """All distinct prices as caps, cheapest first."""
         names = list(X.columns) if hasattr(X, "columns") else None
-        costs = Costs.of(self.estimator.costs, np.shape(X)[1], names)
+        costs = Costs.of(self._inner().costs, np.shape(X)[1], names)
         return [{"cap": cap} for cap in np.unique(as_floats(costs.flat.price)).tolist()]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        inner = get_tags(self._inner())
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         return tags

@@ -356,7 +356,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         known = np.isin(y, self.classes_)
         if not known.all():
             raise ValueError(
-                f"{what} has the label {np.asarray(y)[~known][0]!r}, which y has not: give rows of known classes."
+                f"{what} has the label {np.asarray(y)[~known].tolist()[0]!r}, which y has not: give rows of known classes."
             )
         codes: Floats = np.searchsorted(self.classes_, y).astype(np.float64)
         return codes

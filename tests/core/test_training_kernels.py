@@ -1,0 +1,221 @@
+"""Kernels of training against plain numpy, and the things around them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costwise.core import compile as compiling
+from costwise.core import gradients, histogram, partition, rounding, splitting
+from costwise.core.purchases import Purchases
+from costwise.core.threads import Threads, count_threads
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 200))
+def test_packed_histograms_count_and_add(seed, n):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, (n, 8), dtype=np.uint8)
+    words = codes.view(np.uint64)[:, 0].copy()
+    rounded = rng.integers(-(2**21), 2**21 + 1, n).astype(np.int32)
+    rows = rng.permutation(n).astype(np.int32)
+    found, whole = np.empty(2048, dtype=np.int64), np.empty(2048, dtype=np.int64)
+    half = n // 2
+    histogram.build_packed(words, rows, rounded[rows], half, n, False, found)
+    histogram.build_packed(words, rows, rounded, 0, n, True, whole)
+    for part, chosen in ((found, rows[half:]), (whole, rows)):
+        for column in range(8):
+            own = part[256 * column : 256 * (column + 1)]
+            expected = np.zeros((2, 256), dtype=np.int64)
+            np.add.at(expected[0], codes[chosen, column], 1)
+            np.add.at(expected[1], codes[chosen, column], rounded[chosen].astype(np.int64))
+            assert (own & (2**21 - 1) == expected[0]).all()
+            assert (own >> 21 == expected[1]).all()
+    other = whole.copy()
+    histogram.subtract(other, found)
+    rest = np.empty(2048, dtype=np.int64)
+    histogram.build_packed(words, rows, rounded[rows], 0, half, False, rest)
+    assert (other == rest).all()
+
+
+def test_packed_sums_hold_the_largest_case():
+    n = 2**21 - 1
+    packed = sum([((-(2**21)) << 21) + 1] * 3) // 3 * n  # n rows of the most negative gradient
+    assert packed >> 21 == -(2**21) * n
+    assert packed & (2**21 - 1) == n
+    assert -(2**63) <= packed < 2**63
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 20000), st.booleans())
+def test_partition_keeps_order_and_carries_gradients(seed, n, missing_left):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 12, (1, n, 8), dtype=np.uint8)
+    words = np.ascontiguousarray(codes.view(np.uint64)[:, :, 0])
+    rounded = rng.integers(-9, 9, n).astype(np.int32)
+    # byte 3 holds a feature of 4 states (3 bins and missing) with stride 2
+    splits = np.array([[0, n, 0, 3, 2, 4, 3, 2 * 1 + missing_left]], dtype=np.int64)
+    pieces = partition.cut_up(splits)
+    rows, to_rows = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    carried, scratch = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    partition.divide(
+        words, rows, rounded, True, True, to_rows, scratch, splits, pieces, 0, len(pieces)
+    )
+    lefts = np.array([pieces[:, partition.LEFTS].sum()])
+    partition.gather(rows, carried, to_rows, scratch, True, splits, pieces, lefts, 0, len(pieces))
+    state = (codes[0, :, 3] // 2) % 4
+    goes = np.where(state == 3, missing_left, state <= 1)
+    expected = np.concatenate([np.flatnonzero(goes), np.flatnonzero(~goes)])
+    assert lefts[0] == goes.sum()
+    assert (rows == expected).all()
+    assert (carried == rounded[expected]).all()
+    scores = np.zeros((1, n))
+    values = np.array([[[1.0], [-1.0]]])
+    partition.add_values(words, rows, False, splits, pieces, values, scores, 0, len(pieces))
+    assert (scores[0] == np.where(goes, 1.0, -1.0)).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=50))
+def test_rounding_is_to_nearest_on_the_scale_of_the_largest(values):
+    gradients_ = np.array(values)
+    out = np.empty(len(values), dtype=np.int32)
+    with Threads(1) as threads:
+        exponent, squares = rounding.Rounder(len(values), threads)(gradients_, out)
+    assert exponent == rounding.exponent(max(map(abs, values)))
+    assert out.tolist() == [round(math.ldexp(v, exponent)) for v in values]
+    assert squares == sum(int(v) ** 2 for v in out)
+    largest = max(map(abs, values))
+    assert largest == 0 or 2**20 <= np.abs(out).max() <= 2**21
+
+
+def test_integer_weights_round_to_themselves():
+    weights = np.array([1.0, 3.0, 1000.0])
+    rounded, power = rounding.round_weights(weights, 3)
+    assert (rounded == weights * 2.0**power).all()
+
+
+@pytest.mark.parametrize("loss", [gradients.squared, gradients.logistic, gradients.multinomial])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_are_the_slopes_of_the_losses(loss, weighted):
+    rng = np.random.default_rng(0)
+    outputs = 3 if loss is gradients.multinomial else 1
+    n = 40
+    y = (
+        rng.normal(size=n)
+        if loss is gradients.squared
+        else rng.integers(0, max(2, outputs), n) * 1.0
+    )
+    weights = rng.random(n) + 0.5 if weighted else np.empty(0)
+    total, base = 5 * rng.normal(size=(outputs, n)), rng.normal(size=outputs)
+    out, none = np.empty((outputs, n)), np.empty((outputs, 0))
+    with Threads(1) as threads:
+        value = gradients.in_parts(loss, total, base, y, weights, out, threads)
+        assert value == gradients.in_parts(loss, total, base, y, weights, none, threads)
+        for k in range(outputs):
+            for i in range(0, n, 7):
+                moved = []
+                for step in (1e-6, -1e-6):
+                    other = total.copy()
+                    other[k, i] += step
+                    moved.append(gradients.in_parts(loss, other, base, y, weights, none, threads))
+                slope = (moved[0] - moved[1]) / 2e-6
+                weight = weights[i] if weighted else 1.0
+                assert slope == pytest.approx(-out[k, i] * weight, abs=1e-7)
+
+
+def test_log_losses_are_accurate_far_out():
+    with Threads(1) as threads:
+        for score, y in ((800.0, 0.0), (-800.0, 1.0), (30.0, 1.0), (0.0, 1.0), (1e-9, 0.0)):
+            loss = gradients.in_parts(
+                gradients.logistic, np.array([[score]]), np.zeros(1), np.array([y]), np.empty(0),
+                np.empty((1, 0)), threads,
+            )  # fmt: skip
+            exact = np.logaddexp(0.0, -score if y else score)
+            assert loss == pytest.approx(exact, rel=1e-14)
+
+
+def test_ties_go_to_lower_price_then_feature_then_node():
+    gain = np.array([[5.0, 7.0, 6.0], [7.0, 5.0, -np.inf]])
+    prices = np.array([[1.0, 1.0, 0.0]])
+    pending = np.array([True, True])
+    # at rate 1: net 4, 6, 6 and 6, 4: the free feature 2 of node 0 first
+    assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0) == 2
+    # at rate 0: net 7 twice at the same price: the lower feature, of node 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 3
+    pending[1] = False
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 7.0) == -1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf) == 1
+
+
+def test_purchases_wait_until_settled_where_asked_to():
+    billion = 10**9
+    bought = Purchases([billion, billion], [0, 0], [3 * billion], at_once=False)
+    bought.taken(1)
+    assert bought.prices().tolist() == [[4.0, 4.0]]
+    bought.settle()
+    assert bought.prices().tolist() == [[1.0, 0.0]]
+    bought.taken(0)
+    bought.taken(0)
+    assert bought.total == 5 * billion
+    assert bought.order == [1, 0]
+
+
+def test_every_task_is_done_once_and_errors_come_back():
+    done = []
+    with Threads(3) as threads:
+        threads.run(100, done.append)
+        assert sorted(done) == list(range(100))
+        with pytest.raises(ZeroDivisionError):
+            threads.run(4, lambda task: 1 // (task - 2))
+        threads.run(0, done.append)
+    assert threading.active_count() < 50
+
+
+def test_an_error_of_the_caller_stops_the_helpers_first():
+    started = []
+    main = threading.current_thread()
+
+    def work(task):
+        started.append(task)
+        if threading.current_thread() is main:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+
+    with Threads(2) as threads:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run(1000, work)
+        count = len(started)
+        time.sleep(0.1)
+        assert len(started) == count < 1000
+
+
+def test_n_jobs_counts_cores():
+    assert count_threads(3) == 3
+    assert count_threads(None) == count_threads(-1) >= 1
+    assert count_threads(-1000) == 1
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        count_threads(0)
+
+
+def test_kernels_run_only_with_their_fixed_signatures():
+    for compiled in compiling.KERNELS:
+        if getattr(compiled, "signatures", None):
+            assert len(compiled.signatures) <= len(compiled.costwise_signatures), compiled
+
+
+def test_first_fit_says_that_it_compiles(caplog, monkeypatch):
+    with caplog.at_level(logging.WARNING, logger="costwise"):
+        compiling.say_if_cold(splitting.choose)
+        assert caplog.text == ""
+        monkeypatch.setattr(compiling, "is_cold", lambda compiled: True)
+        compiling.say_if_cold(splitting.choose)
+    assert "compiles its kernels, once for this machine" in caplog.text
