@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from costwise.exceptions import SessionError
 from costwise.runtime import Session
 from costwise.testing._budget import middle_budget
 from costwise.testing._subject import (
@@ -84,6 +85,12 @@ def _check_reloaded_policy(subject: Subject, path: Path) -> None:
         if subject.policy.exact:
             raise
         return
+    try:
+        Session.from_dict(policy, subject.model.session().to_dict())
+    except SessionError as error:
+        raise Broken(
+            f"a session stored with the model cannot go on after load_policy: {error}"
+        ) from None
     for budget in _budgets(subject):
         for row in range(subject.n_rows):
             run = drive(Session(policy, budget=budget), subject.row(row))
