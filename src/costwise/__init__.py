@@ -14,21 +14,30 @@ __version__ = "0.1.0"
 _HOME = {
     "AdaptiveBoostingClassifier": "costwise.estimators.adaptive_boosting",
     "AdaptiveLinearClassifier": "costwise.estimators.adaptive_linear",
+    "BudgetSearchCV": "costwise.frontier",
+    "Comparison": "costwise.frontier",
     "CostSensitiveTreeClassifier": "costwise.estimators.cost_sensitive_tree",
     "CostSensitiveTreeRegressor": "costwise.estimators.cost_sensitive_tree",
     "CostWeightedL1Classifier": "costwise.estimators.cost_weighted_l1",
     "CostWeightedL1Regressor": "costwise.estimators.cost_weighted_l1",
     "Costs": "costwise.costs",
+    "DynamicSelectionClassifier": "costwise.estimators.dynamic_selection",
+    "EarlyExitClassifier": "costwise.estimators.early_exit",
+    "EarlyExitRegressor": "costwise.estimators.early_exit",
     "Extractors": "costwise.runtime",
     "FeatureSubsets": "costwise.estimators.feature_subsets",
+    "Frontier": "costwise.frontier",
     "GreedyMiserClassifier": "costwise.estimators.greedy_miser",
     "GreedyMiserRegressor": "costwise.estimators.greedy_miser",
     "L1GateClassifier": "costwise.estimators.l1_gate",
     "Ledger": "costwise.runtime",
     "PricedModel": "costwise.estimators.priced_model",
+    "QuerySession": "costwise.runtime.query",
     "Session": "costwise.runtime",
+    "StaticOrderClassifier": "costwise.estimators.static_order",
     "SubmodularTreeClassifier": "costwise.estimators.submodular_tree",
     "SubmodularTreeRegressor": "costwise.estimators.submodular_tree",
+    "compare": "costwise.frontier",
     "load": "costwise.persist",
     "load_policy": "costwise.persist",
     "save": "costwise.persist",
@@ -36,7 +45,7 @@ _HOME = {
 }
 """Where each public name lives."""
 
-_MODULES = ("datasets", "exceptions", "metrics", "testing")
+_MODULES = ("datasets", "exceptions", "metrics", "plots", "testing")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

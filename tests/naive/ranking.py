@@ -66,3 +66,56 @@ def precision(relevance, scores, qid, k):
         order = [relevance[rows[i]] for i in ranked([scores[i] for i in rows])]
         values.append(sum(rel > 0 for rel in order[:k]) / k)
     return sum(values) / len(values)
+
+
+def tree_value(trees, tree, row):
+    """Value of the leaf that a row reaches, and the features on its way."""
+    node, seen = int(trees.root[tree]), set()
+    while trees.feature[node] >= 0:
+        feature = int(trees.feature[node])
+        seen.add(feature)
+        x = row[feature]
+        left = bool(trees.missing_left[node]) if math.isnan(x) else x <= trees.threshold[node]
+        node = int(trees.left[node] if left else trees.right[node])
+    return float(trees.value[node, 0]), seen
+
+
+def stay(rule, threshold, keep, scores, exit_number, n_exits):
+    """Whether each active document of a query goes on after an exit (numbered from 1)."""
+    order = ranked(scores)
+    if rule == "proximity":
+        if len(scores) <= keep:
+            return [True] * len(scores)
+        fifth = scores[order[keep - 1]]
+        gap = threshold * (n_exits - exit_number) / (n_exits - 1)
+        return [i in order[:keep] or not fifth - scores[i] >= gap for i in range(len(scores))]
+    if rule == "score":
+        return [score >= threshold for score in scores]
+    if rule == "rank":
+        return [order.index(i) < threshold for i in range(len(scores))]
+    # Capacity: at most threshold - 1 of the documents before it are at least as good.
+    return [sum(scores[j] >= scores[i] for j in range(i)) < threshold for i in range(len(scores))]
+
+
+def early_exit(trees, X, every, rule, threshold, keep=5):
+    """One query: (exit level, partial score, trees evaluated, features read) of each document."""
+    m, n_exits = len(X), math.ceil(trees.n_trees / every)
+    total, level = [0.0] * m, [n_exits] * m
+    evaluated, read = [0] * m, [set() for _ in range(m)]
+    active = list(range(m))
+    for number in range(1, n_exits + 1):
+        for tree in range((number - 1) * every, min(number * every, trees.n_trees)):
+            for i in active:
+                value, seen = tree_value(trees, tree, X[i])
+                total[i] += value
+                read[i] |= seen
+                evaluated[i] += 1
+        if number == n_exits or not active:
+            break
+        scores = [float(trees.base[0]) + total[i] for i in active]
+        stays = stay(rule, threshold, keep, scores, number, n_exits)
+        for i, stays_on in zip(active, stays, strict=True):
+            if not stays_on:
+                level[i] = number
+        active = [i for i, stays_on in zip(active, stays, strict=True) if stays_on]
+    return level, [float(trees.base[0]) + t for t in total], evaluated, read

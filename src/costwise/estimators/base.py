@@ -21,7 +21,7 @@ from costwise.runtime import Answers, Extractors, Session, run_sessions
 Floats = npt.NDArray[np.float64]
 
 
-class CostAware(BaseEstimator):  # type: ignore[misc]
+class CostAware(BaseEstimator):
     """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
 
     A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with
@@ -83,8 +83,8 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
 
     # Predicting ----------------------------------------------------------------------------------
 
-    def _run(self, X: Any, budget: Any = None, *, billed: bool = True) -> Outcome:
-        """Everything about a batch in one pass."""
+    def _run(self, X: Any, budget: Any = None, *, billed: bool = True, **how: Any) -> Outcome:
+        """Everything about a batch in one pass; ``how`` goes to the policy."""
         X = self._read(X)
         limit = budget_quanta(budget)
         if limit is not None:
@@ -92,7 +92,7 @@ class CostAware(BaseEstimator):  # type: ignore[misc]
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         with np.errstate(all="ignore"):  # what is not read may hold anything
             infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
-        outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None)
+        outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None, **how)
         if infinite is not None and (read := infinite & outcome.acquired).any():
             row, column = (int(i) for i in np.argwhere(read)[0])
             raise ValueError(
@@ -212,7 +212,7 @@ def _has_probabilities(estimator: CostAware) -> bool:
     return bool(policy.output.has_probabilities)
 
 
-class CostAwareClassifier(ClassifierMixin, CostAware):  # type: ignore[misc]
+class CostAwareClassifier(ClassifierMixin, CostAware):
     """Base of the classifiers."""
 
     classes_: npt.NDArray[Any]
@@ -244,7 +244,7 @@ class CostAwareClassifier(ClassifierMixin, CostAware):  # type: ignore[misc]
         return self.policy_.output.decision(raw)
 
 
-class CostAwareRegressor(RegressorMixin, CostAware):  # type: ignore[misc]
+class CostAwareRegressor(RegressorMixin, CostAware):
     """Base of the regressors."""
 
 

@@ -1,0 +1,198 @@
+"""Rows and queries on their way through stages with exits."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from costwise.policy.base import Bundle, Floats
+from costwise.policy.tree import TreeCase
+
+if TYPE_CHECKING:
+    from costwise.policy.exit import ExitPolicy
+
+
+class StagedCase(TreeCase):
+    """One row: the trees of a stage walk side by side, and the next stage starts when all stand."""
+
+    def __init__(self, policy: ExitPolicy) -> None:
+        super().__init__(policy._nodes(), policy.costs.flat.evaluation)
+        self._policy = policy
+        self._stage = 0
+        self._over = False
+        self._started = True
+
+    def wants(self, left: int | None) -> list[Bundle]:
+        """The features at which lines stand; a stage that is complete makes way for the next."""
+        while not self._line and not self._over:
+            started = self._advance(left)
+            left = None if left is None else left - started * self._evaluation
+        return [(feature,) for feature in self._line]
+
+    def _advance(self, left: int | None) -> int:
+        """Leave, or start the next stage; the number of trees that start."""
+        stages = self._policy._stages
+        if self._stage == len(stages) or self._leaves():
+            self._over = True
+            return 0
+        first, last = stages[self._stage]
+        if left is not None and (last - first) * self._evaluation > left:
+            self._over = True
+            return 0
+        self.start_stage()
+        return last - first
+
+    def _leaves(self) -> bool:
+        policy = self._policy
+        if not policy.alone or self._stage == 0:
+            return False
+        probabilities = policy.output.probabilities(self.answer()[None, :])
+        return bool(probabilities.max() > policy.levels[self._stage - 1])
+
+    def start_stage(self) -> None:
+        """Set the trees of the next stage going."""
+        first, last = self._policy._stages[self._stage]
+        self._stage += 1
+        self.evaluated += last - first
+        self._at += self._lists.root[first:last]
+        self._walk(range(first, last))
+
+    @property
+    def waiting(self) -> list[int]:
+        """Features at which lines stand, in the order in which they formed."""
+        return list(self._line)
+
+
+class QueryCase:
+    """The documents of a query on their way through the stages, with one purse.
+
+    As for a single :class:`~costwise.policy.base.Case`, what is wanted is served in the order in
+    which it came up, over all documents.
+    """
+
+    def __init__(self, policy: ExitPolicy, n_documents: int) -> None:
+        self._policy = policy
+        self._walks = [StagedCase(policy) for _ in range(n_documents)]
+        self._active = list(range(n_documents))
+        self._exit_of = [len(policy.ends)] * n_documents
+        self._queue: dict[tuple[int, int], None] = {}
+        self._stage = 0
+        self._over = False
+
+    @property
+    def evaluated(self) -> list[int]:
+        """Trees evaluated so far for each document."""
+        return [walk.evaluated for walk in self._walks]
+
+    @property
+    def active(self) -> list[int]:
+        """Documents that have not left."""
+        return list(self._active)
+
+    def wants(self, left: int | None) -> list[tuple[int, int]]:
+        """Document and feature of what is now certain to be read; [] when done."""
+        while not self._queue and not self._over:
+            if self._stage:
+                self._decide()
+            if self._stage == len(self._policy.ends) or not self._active:
+                self._over = True
+                break
+            first, last = self._policy._stages[self._stage]
+            bill = len(self._active) * (last - first) * self._policy.costs.flat.evaluation
+            if left is not None and bill > left:
+                self._over = True
+                break
+            left = None if left is None else left - bill
+            self._stage += 1
+            for document in self._active:
+                self._walks[document].start_stage()
+                self._line_up(document)
+        return list(self._queue)
+
+    def _line_up(self, document: int) -> None:
+        for feature in self._walks[document].waiting:
+            self._queue.setdefault((document, feature))
+
+    def _decide(self) -> None:
+        """Remove documents at the exit after the stage that has just been completed."""
+        policy = self._policy
+        if self._stage == len(policy.ends):
+            return
+        scores = [float(self._walks[document].answer()[0]) for document in self._active]
+        stay = staying(policy.rule, float(policy.levels[self._stage - 1]), policy.keep, scores)
+        for document, stays in zip(self._active, stay, strict=True):
+            if not stays:
+                self._exit_of[document] = self._stage
+        self._active = [d for d, stays in zip(self._active, stay, strict=True) if stays]
+
+    def learn(self, document: int, feature: int, value: float) -> None:
+        """Take in a value."""
+        self._queue.pop((document, feature), None)
+        self._walks[document].learn(feature, value)
+        self._line_up(document)
+
+    def refuse(self, document: int, feature: int) -> None:
+        """Go on without a value that cannot be had."""
+        self._queue.pop((document, feature), None)
+        self._walks[document].refuse((feature,))
+
+    def answer(self) -> Floats:
+        """Scores whose order is the ranking, with what is known now, (documents,)."""
+        scores = [float(walk.answer()[0]) for walk in self._walks]
+        return np.array(ranked_scores(scores, self._exit_of))
+
+
+def staying(rule: str, level: float, keep: int, scores: Sequence[float]) -> list[bool]:
+    """Which documents go on; the same decisions as the kernel ``core.exits.leave``."""
+    m = len(scores)
+    if rule == "score":
+        return [score >= level for score in scores]
+    best = keep if rule == "proximity" else m if level >= m else int(level)
+    if best >= m:
+        return [True] * m
+    if rule == "capacity":
+        return _entering(best, scores)
+    order = sorted(range(m), key=lambda i: (-scores[i], i))
+    among = set(order[:best])
+    if rule == "rank":
+        return [i in among for i in range(m)]
+    limit = scores[order[best - 1]]
+    return [i in among or limit - scores[i] < level for i in range(m)]
+
+
+def _entering(best: int, scores: Sequence[float]) -> list[bool]:
+    """Whether each score is among the best of those up to it."""
+    heap: list[float] = []
+    enters = []
+    for score in scores:
+        enters.append(len(heap) < best or score > heap[0])
+        if len(heap) < best:
+            heapq.heappush(heap, score)
+        elif enters[-1]:
+            heapq.heapreplace(heap, score)
+    return enters
+
+
+def ranked_scores(scores: Sequence[float], exit_of: Sequence[int]) -> list[float]:
+    """Scores in the order of the ranking; the same numbers as ``core.exits.ranking_scores``."""
+    ranked = list(scores)
+    if len(set(exit_of)) <= 1:
+        return ranked
+    order = sorted(range(len(ranked)), key=lambda i: (-exit_of[i], -scores[i], i))
+    shift, before, above, level = 0.0, 0.0, math.inf, exit_of[order[0]]
+    for i in order:
+        own = scores[i]
+        if exit_of[i] != level:
+            level = exit_of[i]
+            shift = min(0.0, (above - 1.0) - own)
+            ranked[i] = min(own + shift, math.nextafter(above, -math.inf))
+        elif own == before and above < math.inf:
+            ranked[i] = above
+        else:
+            ranked[i] = min(own + shift, math.nextafter(above, -math.inf))
+        before, above = own, ranked[i]
+    return ranked
