@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from costwise.core import links
 from costwise.core.threads import count_threads
 from costwise.policy._selection_rows import Bools, FactorPrices, ForeignScorer, Ints, Layout, Linear
 
 Floats = npt.NDArray[np.float64]
 Scorer = Linear | ForeignScorer
 
-MASKED_COPIES = 2
-"""Copies of the training rows with random factors left out, beside the full rows."""
+FULL_COPIES, MASKED_COPIES = 2, 2
+"""How often each training row is seen in full, and with random factors left out."""
+
+STRENGTHS = (0.01, 0.1, 1.0)
+"""Values of C among which the default classifier chooses; ties go to the smallest."""
 
 ABSENT = -30.0
 """Logit of a class that a fold has not seen."""
@@ -32,7 +36,7 @@ class DataSettings:
     """How data classifiers are trained."""
 
     classifier: Any
-    """A scikit-learn classifier to clone; None is multinomial logistic regression."""
+    """A scikit-learn classifier to clone; None is multinomial logistic regression with a tuned C."""
     masked: bool
     n_folds: int | None
     n_jobs: int | None
@@ -55,11 +59,7 @@ def fit_scorer(
     inputs, targets = Z, codes
     if settings.masked:
         inputs, targets = masked_rows(Z, codes, layout, np.random.default_rng(seed))
-    model = (
-        LogisticRegression(max_iter=200, tol=1e-3)
-        if settings.classifier is None
-        else clone(settings.classifier)
-    )
+    model = clone(settings.classifier)
     if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
         model.set_params(random_state=seed)
     linear = isinstance(model, LogisticRegression)
@@ -107,7 +107,7 @@ def masked_rows(
     The number of factors that stay is uniform from 0 to all but one.
     """
     n, n_factors, owner = len(Z), layout.n_factors, layout.owner()
-    blocks = [np.hstack([Z, np.ones((n, n_factors))])]
+    blocks = [np.hstack([Z, np.ones((n, n_factors))])] * (FULL_COPIES if n_factors else 1)
     for _ in range(MASKED_COPIES if n_factors else 0):
         stay = rng.integers(0, n_factors, n)
         rank = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1)
@@ -137,16 +137,45 @@ def fit_folds(
         training += [folds != fold for fold in range(n_folds)]
     seeds = rng.integers(0, 2**31, len(training))
 
-    def fit(number: int) -> Scorer:
-        rows = training[number]
-        return fit_scorer(Z[rows], codes[rows], n_classes, layout, settings, int(seeds[number]))
-
     with threadpool_limits(1), ThreadPoolExecutor(count_threads(settings.n_jobs)) as pool:
-        scorers = list(pool.map(fit, range(len(training))))
+        if settings.classifier is None:
+            aside = assign_folds(codes, min(10, len(Z)), rng) == 0
+            losses = pool.map(
+                lambda C: _loss_of(Z, codes, n_classes, layout, _logistic(settings, C), aside),
+                STRENGTHS,
+            )
+            settings = _logistic(settings, STRENGTHS[int(np.argmin(list(losses)))])
+        scorers = list(
+            pool.map(
+                lambda rows, seed: fit_scorer(
+                    Z[rows], codes[rows], n_classes, layout, settings, int(seed)
+                ),
+                training,
+                seeds,
+            )
+        )
     if n_folds == 1:
         return scorers[0], [(np.arange(len(Z)), scorers[0])]
     parts = [(np.flatnonzero(folds == fold), scorers[fold + 1]) for fold in range(n_folds)]
     return scorers[0], parts
+
+
+def _logistic(settings: DataSettings, C: float) -> DataSettings:
+    return replace(settings, classifier=LogisticRegression(C=C, max_iter=200, tol=1e-3))
+
+
+def _loss_of(
+    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, aside: Bools
+) -> float:
+    """Mean log-loss on rows set aside; they are masked where training rows are."""
+    scorer = fit_scorer(Z[~aside], codes[~aside], n_classes, layout, settings, seed=0)
+    assert isinstance(scorer, Linear)
+    z, marks, targets = Z[aside], np.ones((int(aside.sum()), layout.n_factors)), codes[aside]
+    if settings.masked:
+        inputs, targets = masked_rows(z, targets, layout, np.random.default_rng(1))
+        z, marks = inputs[:, : layout.n_entries], inputs[:, layout.n_entries :]
+    chances = links.log_softmax(z @ scorer.weight + marks @ scorer.mark + scorer.bias)
+    return -float(chances[np.arange(len(targets)), targets].mean())
 
 
 class World:

@@ -56,12 +56,13 @@ def find_factors(costs: Costs, factors: Any) -> Factors:
 
 
 def _from_groups(costs: Costs, every: bool) -> dict[Name, list[int]]:
-    flat, given = costs.flat, {}
+    flat = costs.flat
+    given: dict[Name, list[int]] = {}
     for g, name in enumerate(costs.groups):
         columns = np.flatnonzero(flat.group == g)
         if every or (flat.fee[g] > 0 and flat.fee[g] >= flat.price[columns].sum()):
             given[name] = [int(c) for c in columns]
-    return dict(given)
+    return given
 
 
 def _from_lists(costs: Costs, factors: Any) -> dict[Name, list[int]]:

@@ -84,12 +84,14 @@ class Examples:
         index = np.arange(len(self))
         if len(self) > most:
             index = np.sort(rng.choice(len(self), most, replace=False))
-        rows, bought, metas, guess, labels = (
-            np.concatenate(parts)[index]
-            for parts in (self.rows, self.bought, self.metas, self.guess, self.labels)
+        phi = policy_features(
+            world,
+            np.concatenate(self.rows)[index].astype(np.int64),
+            np.concatenate(self.bought)[index],
+            np.concatenate(self.metas)[index].astype(np.float64),
+            np.concatenate(self.guess)[index].astype(np.int64),
         )
-        phi = policy_features(world, rows, bought, metas.astype(np.float64), guess)
-        return phi, labels.astype(np.int64)
+        return phi, np.concatenate(self.labels)[index].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class LinearLearner:
 
         def fit(action: int) -> None:
             # The primal solver draws no random numbers, so threads cannot change anything.
-            model = LinearSVC(dual=False, tol=1e-2, random_state=0)
+            model = LinearSVC(dual=False, tol=0.1, random_state=0)
             model.fit(phi, labels == action)
             weight[:, action], bias[action] = model.coef_[0], model.intercept_[0]
 

@@ -71,7 +71,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         Scale of the margin.
     extra_lams : sequence of numbers, default=()
         Further trade-offs to learn, for ``session(lam=...)`` and :meth:`at`.
-    max_examples : int, default=20000
+    max_examples : int, default=30000
         Most states that a policy is trained on; of more, a uniform sample is drawn.
     validation_fraction : number, default=0.2
         Share of the rows that choose the best round, where ``fit`` gets no ``validation``.
@@ -153,7 +153,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         n_folds: int | None = 10,
         margin: str = "probability",
         extra_lams: Sequence[float] = (),
-        max_examples: int = 20000,
+        max_examples: int = 30000,
         validation_fraction: float = 0.2,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -138,10 +138,7 @@ class StaticOrderClassifier(CostAwareClassifier):
         n_classes = len(self.classes_)
         scorer, parts = fit_folds(Z, codes, n_classes, layout, settings, seed)
         world = World(Z, codes, n_classes, layout, prices, parts)
-        if self.order == "forward":
-            order = forward_order(world)
-        else:
-            order = weight_order(scorer, world)
+        order = forward_order(world) if self.order == "forward" else weight_order(scorer, world)
         self.order_ = [self.factor_names_[f] for f in order]
         self.trace_ = _trace(world, order, self.order_)
         kind = "logits" if isinstance(scorer, Linear) else "probabilities"

@@ -252,14 +252,17 @@ class Rows:
         """Answer of the data classifier with what is known."""
         scorer = self._model.scorer
         if isinstance(scorer, Linear):
-            return self._raw[rows]
+            raw: Floats = self._raw[rows]
+            return raw
         return scorer(self._z[rows], self.bought[rows].astype(np.float64))
 
     def scores(self, rows: Any) -> Floats:
         """Look at the rows as they are now and score their actions."""
         assert self._chooser is not None
         model, raw = self._model, self.raw(rows)
-        chances = links.softmax(raw) if isinstance(model.scorer, Linear) else raw
+        chances: Floats = raw
+        if isinstance(model.scorer, Linear):
+            chances = links.softmax(raw)  # type: ignore[no-untyped-call]
         guess = np.argmax(raw, axis=1)
         metas, self._last[rows] = meta_features(
             chances.max(axis=1), guess, self.spent[rows] / max(model.prices.total, 1),

@@ -154,9 +154,9 @@ class SelectionPolicy(Policy):
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """All rows step by step; rows that buy the same factor are handled together."""
-        parts = [self._drive(X[i : i + CHUNK], limit) for i in range(0, len(X), CHUNK)]
-        if not parts:
-            parts = [self._drive(X, limit)]
+        starts = range(0, max(len(X), 1), CHUNK)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by the caller
+            parts = [self._drive(X[i : i + CHUNK], limit) for i in starts]
         raw, bought, evaluated = (np.concatenate(p) for p in zip(*parts, strict=True))
         return Outcome(raw, expand(self.model.layout, bought, self.n_features), evaluated)
 

@@ -77,7 +77,9 @@ class StaticOrderPolicy(Policy):
         till = Till(self.costs, limit)
         stages = 1 if limit is None or each <= limit else 0
         bought = [f for f in self.order if stages and till.buy(self.members[0][f], stages)]
-        raw = [self._answers(X[i : i + CHUNK], bought) for i in range(0, max(len(X), 1), CHUNK)]
+        starts = range(0, max(len(X), 1), CHUNK)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by the caller
+            raw = [self._answers(X[i : i + CHUNK], bought) for i in starts]
         mask = np.zeros((len(X), layout.n_factors), dtype=bool)
         mask[:, bought] = True
         acquired = expand(layout, mask, self.n_features)
