@@ -286,7 +286,8 @@ class Costs:
                 f"acquired has dtype {acquired.dtype} and shape {acquired.shape}: give a list of features, or "
                 f"booleans of shape ({self.n_features},) or (n, {self.n_features})."
             )
-        return acquired
+        mask = np.asarray(acquired, dtype=bool)
+        return mask
 
     # Other forms ---------------------------------------------------------------------------------
 

@@ -95,14 +95,14 @@ class PricedModel(CostAware):
         return self.policy_.n_features
 
     @property
-    def feature_names_in_(self) -> npt.NDArray[Any]:
+    def feature_names_in_(self) -> npt.NDArray[Any]:  # type: ignore[override]
         """Column names, where the model was fitted on a frame."""
         if (names := self.policy_.costs.feature_names) is None:
             raise AttributeError("the model was fitted without column names")
         return np.array(names, dtype=object)
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> npt.NDArray[Any]:  # type: ignore[override]
         """Labels of a classifier."""
         if (classes := self.policy_.output.classes) is None:
             raise AttributeError("the model is a regressor: it has no classes")

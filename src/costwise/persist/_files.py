@@ -89,9 +89,10 @@ def load_policy(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     >>> session.ask()
     ['thal']
     """
-    return _read(
+    policy: Policy = _read(
         path, max_bytes, refuse, lambda decoder, model: decoder.policy(model["policy"]["$policy"])
     )
+    return policy
 
 
 def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:

@@ -66,7 +66,8 @@ class Output:
         if self.kind in ("log-odds", "score"):
             return (raw[:, 0] > 0).astype(np.intp)
         assert self.classes is not None
-        return np.argmax(raw[:, : len(self.classes)], axis=1)
+        best: npt.NDArray[np.intp] = np.argmax(raw[:, : len(self.classes)], axis=1)
+        return best
 
     def predict(self, raw: Floats) -> Array:
         """Labels, or values for regression."""
@@ -88,7 +89,8 @@ class Output:
         if self.kind == "votes":
             assert self.classes is not None
             weights = np.ascontiguousarray(raw[:, len(self.classes) :])
-            return weights / links.row_sums(weights)[:, None]
+            shares: Floats = weights / links.row_sums(weights)[:, None]
+            return shares
         raise AttributeError(f"a model with {self.kind} output has no probabilities: use predict.")
 
     def decision(self, raw: Floats) -> Floats:

@@ -267,4 +267,5 @@ class WholeCase(Case):
         row = np.zeros((1, policy.n_features))
         known = np.array([f for f in policy.reads.tolist() if f in self._values], dtype=np.intp)
         row[0, known] = [self._values[f] for f in known.tolist()]
-        return policy.answers(row, known, self.evaluated)[0]
+        raw: Floats = policy.answers(row, known, self.evaluated)[0]
+        return raw
