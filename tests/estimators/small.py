@@ -8,7 +8,7 @@ import costwise
 
 SMALL: dict[str, dict[str, Any]] = {
     "AdaptiveBoostingClassifier": {"n_rounds": 3, "n_iterations": 2, "random_state": 0},
-    "AdaptiveLinearClassifier": {"random_state": 0},
+    "AdaptiveLinearClassifier": {"max_iter": 4, "random_state": 0},
     "BudgetedForestClassifier": {"max_trees": 3, "random_state": 0},
     "CascadeClassifier": {"n_stages": 2, "random_state": 0},
     "CostSensitiveTreeClassifier": {"depth": 2, "max_iter": 2, "random_state": 0},

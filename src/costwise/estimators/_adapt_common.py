@@ -180,7 +180,7 @@ class GatedClassifier(CostAwareClassifier):
         known = np.isin(y, self.classes_)
         if not known.all():
             raise ValueError(
-                f"validation has the label {np.asarray(y)[~known][0]!r}, which y has not: give rows of known classes."
+                f"validation has the label {np.asarray(y)[~known].tolist()[0]!r}, which y has not: give rows of known classes."
             )
         return np.asarray(X, dtype=np.float64), np.searchsorted(self.classes_, y)
 

@@ -101,7 +101,8 @@ def as_policy(existing: Any, costs: Costs, classes: npt.NDArray[Any]) -> Policy:
     if isinstance(existing, FrozenEstimator):
         existing = existing.estimator
     if isinstance(existing, CostAware):
-        check_is_fitted(existing, "policy_")
+        if not isinstance(existing, PricedModel):  # which has no fit, and checks its own model
+            check_is_fitted(existing, "policy_")
         policy = existing.policy_
     elif hasattr(existing, "fit") or hasattr(existing, "predict"):
         policy = PricedModel(existing).policy_

@@ -87,7 +87,7 @@ def shares_lstsq(gate: Floats, excess: Floats, p_full: float, kappa: float) -> S
         high = 1.0
         while not fits(high) and high < 1e12:
             high *= 4.0
-        beta = _least(fits, 0.0, high)
+        beta = _least(fits, 0.0, high, width=1e-7)
     s = at(beta)
     return Shares(links.sigmoid(s), s, beta)
 
@@ -122,19 +122,21 @@ def _root(gate: Floats, slope: Floats, kappa: float, low: Floats, high: Floats) 
         second = p * (1 - p) * (1 - 2 * p) * slope + 2 * kappa
         low, high = np.where(first <= 0, s, low), np.where(first >= 0, s, high)
         step = s - first / np.where(second > 0, second, 1.0)
-        inside = (second > 0) & (step > low) & (step < high)
+        inside = (second > 0) & (step >= low) & (step <= high)
         new = np.where(inside, step, (low + high) / 2)
-        if np.max(np.abs(new - s), initial=0.0) < 1e-13:
+        if np.max(np.abs(new - s), initial=0.0) < 1e-12:
             return new
         s = new
     return s
 
 
-def _least(holds: Callable[[float], bool], low: float, high: float) -> float:
+def _least(
+    holds: Callable[[float], bool], low: float, high: float, width: float = 1e-10
+) -> float:
     """The smallest number at which a condition holds that holds at ``high`` and, once, for good."""
     for _ in range(200):
         middle = (low + high) / 2
-        if high - low <= 1e-10 or middle in (low, high):
+        if high - low <= width or middle in (low, high):
             break
         if holds(middle):
             high = middle

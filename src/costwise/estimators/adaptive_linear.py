@@ -99,6 +99,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
         on validation rows.
     p_full_ : float
         The share in use.
+    n_iter_ : int
+        Alternations of the model in use.
 
     Notes
     -----
@@ -213,7 +215,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             proposals = candidates([fit.support], rows.Z.shape[1])
             fit = best_support(rows, proposals, task.costs, p_full, gamma, settings)
         self.policy_ = task.compose(*self._policies(fit, rows, task))
-        self.p_full_ = p_full
+        self.p_full_, self.n_iter_ = p_full, len(fit.trace)
         self.trace_ = self._trace(fit, rows, task)
 
     def _trace(self, fit: Fit, rows: Rows, task: Task) -> pd.DataFrame:
@@ -235,6 +237,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             lines.append({"p_full": p_full, **verdict.row()})
         best = choose(verdicts, self.budget)
         self.p_full_, fit = fits[best]
+        self.n_iter_ = len(fit.trace)
         self.policy_ = task.compose(*self._policies(fit, rows, task))
         self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
 
