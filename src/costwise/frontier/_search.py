@@ -1,0 +1,348 @@
+"""From a budget to a model."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
+
+from costwise.costs import QUANTA_PER_UNIT, budget_quanta
+from costwise.exceptions import CostwiseWarning
+from costwise.frontier._delegate import Delegate
+from costwise.frontier._folds import make_folds
+from costwise.frontier._journal import Journal, digest
+from costwise.frontier._margin import (
+    critical_value,
+    influences,
+    make_blocks,
+    margins,
+    standard_errors,
+)
+from costwise.frontier._measure import Judge, Rows, bills, train
+from costwise.frontier._points import Frontier, Point, pareto_indices
+from costwise.frontier._stages import cut
+from costwise.frontier._sweep import Measured, Sweep, make_candidates
+
+Floats = npt.NDArray[np.float64]
+
+
+class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
+    """Find the best model whose mean bill on new rows stays within a budget.
+
+    The estimator's own trade-off is swept in cross-validation (with every stage of models that can
+    be cut, at no extra training), the best validation score within the budget is chosen, and that
+    model is fitted again on all rows. Afterwards the search is that model: ``predict``,
+    ``acquired``, ``cost``, ``session`` and ``save`` are its own.
+
+    Parameters
+    ----------
+    estimator : estimator of costwise
+        Anything with ``trade_off_grid``.
+    budget : number
+        Largest mean bill, in the unit of the prices.
+    param_grid : dict or list of dicts, optional
+        Further parameters to try, as for ``GridSearchCV``; the trade-off is swept for each.
+    trade_off : list of dicts, optional
+        Points of the trade-off, instead of the estimator's own.
+    cv : int, splitter or iterable, default=5
+        Folds. A number keeps classes in proportion, and queries and groups whole.
+    scoring : str or callable, optional
+        What to be best in, larger is better; None is the estimator's own score. A callable that
+        takes ``qid`` gets it.
+    confidence : float, default=0.95
+        With what probability the mean bill of new rows is to stay within the budget.
+    horizon : number, optional
+        Over how many new rows the mean is meant; None is as many as ``fit`` got, inf the long run.
+    refine : int, default=1
+        How often to put a point between neighbours on the trade-off whose bills lie far apart.
+        Models with stages need none.
+    refit : bool, default=True
+        Whether to fit the chosen model on all rows; without it there is only the frontier.
+    n_jobs : int, optional
+        Units at a time, by joblib. None is one at a time, which itself uses all cores, or what the
+        joblib backend says.
+    resume : path, optional
+        A journal. Finished units are kept in it; a search that was killed and is started again
+        with the same data and parameters goes on from there, to the identical result. Budget,
+        confidence and horizon may change: nothing is trained again but the chosen model.
+    verbose : int, default=0
+        1 shows progress on stderr, with the time that remains.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen model, fitted on all rows.
+    best_params_, best_stage_ : dict, int or None
+        Its parameters, and how many stages it was cut to.
+    best_score_, best_cost_, best_bound_ : float
+        Its validation score, mean validation bill, and the bound that the mean bill of new rows
+        keeps with the wanted confidence.
+    frontier_ : Frontier
+        Every point, with errors and bounds.
+    critical_value_ : float
+        How many standard errors the bounds allow for having chosen among many points.
+    n_splits_ : int
+        Folds.
+    n_refits_ : int
+        Models fitted on all rows until one kept the budget.
+    scorer_ : callable
+        The scorer.
+
+    Notes
+    -----
+    **The margin.** The mean bill of the validation rows errs. Bounds add to it the largest error
+    that all points of the Pareto set make together (a Gaussian multiplier bootstrap over 256
+    blocks of rows; a query or group is never divided between blocks), and the noise of a mean over
+    ``horizon`` new rows. Points whose bound is over the budget are not chosen.
+
+    **The refit.** The model fitted on all rows is not one of those that were validated. It is
+    billed on its own training rows; in cross-validation it was seen how much more new rows pay
+    than training rows. If that bill with the margin is over the budget, the next best point is
+    fitted.
+
+    A budget that no point fits is refused. A model that buys nothing is chosen only with a
+    ``CostwiseWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
+    one never leads to a worse validation score.
+
+    Examples
+    --------
+    >>> import costwise
+    >>> heart = costwise.datasets.load_heart()
+    >>> miser = costwise.GreedyMiserClassifier(costs=heart.costs, n_rounds=20)
+    >>> search = costwise.BudgetSearchCV(miser, budget=60, cv=3).fit(heart.data, heart.target)
+    >>> bool(search.best_cost_ <= search.best_bound_ <= 60)
+    True
+    >>> session = search.session(budget=30)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "confidence": [Interval(Real, 0.5, 1, closed="left")],
+        "horizon": [None, Interval(Real, 0, None, closed="right")],
+        "refine": [Interval(Integral, 0, None, closed="left")],
+        "refit": ["boolean"],
+        "n_jobs": [None, Integral],
+        "resume": [None, str, os.PathLike],
+        "verbose": ["verbose"],
+    }
+
+    best_estimator_: Any
+    frontier_: Frontier
+
+    def __init__(
+        self,
+        estimator: Any,
+        budget: float,
+        *,
+        param_grid: Any = None,
+        trade_off: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        confidence: float = 0.95,
+        horizon: float | None = None,
+        refine: int = 1,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        resume: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.budget = budget
+        self.param_grid = param_grid
+        self.trade_off = trade_off
+        self.cv = cv
+        self.scoring = scoring
+        self.confidence = confidence
+        self.horizon = horizon
+        self.refine = refine
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.resume = resume
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, qid: Any = None
+    ) -> BudgetSearchCV:
+        """Search, choose, and fit the chosen model.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Rows.
+        y : array (n,)
+            Targets.
+        sample_weight : array (n,), optional
+            Weights for fitting; scores and bills count every row once.
+        groups, qid : array (n,), optional
+            Rows of one group, or of one query, are never in both parts of a fold.
+        """
+        limit = self._check()
+        rows, groups = _read_rows(X, y, sample_weight, groups, qid)
+        judge = Judge.of(self.estimator, self.scoring)
+        folds = make_folds(self.cv, self.estimator, rows, groups)
+        blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
+        estimator, journal = self._open_journal(rows, groups, folds)
+        sweep = Sweep(
+            estimator, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose)
+        )  # fmt: skip
+        sweep.run(make_candidates(estimator, rows, self.param_grid, self.trade_off))
+        for _ in range(self.refine):
+            if not (more := sweep.refine()):
+                break
+            sweep.run(more)
+        self.scorer_, self.n_splits_ = judge.scorer, len(folds)
+        measured = sweep.measured()
+        self._draw_frontier(sweep, measured)
+        if self.refit:
+            self._choose(sweep, measured, estimator, limit)
+        return self
+
+    # Steps of fit ---------------------------------------------------------------------------------
+
+    def _check(self) -> float:
+        """Refuse bad parameters; the budget in quanta."""
+        self._validate_params()
+        if not all(hasattr(self.estimator, name) for name in ("trade_off_grid", "cost")):
+            raise TypeError(
+                f"estimator is a {type(self.estimator).__name__}: a search needs an estimator of costwise, with "
+                "trade_off_grid and cost."
+            )
+        if self.budget is None:
+            raise ValueError("budget is None: give the largest mean bill, inf for no limit.")
+        limit = budget_quanta(self.budget)
+        return math.inf if limit is None else limit
+
+    def _open_journal(self, rows: Rows, groups: Any, folds: Any) -> tuple[Any, Journal | None]:
+        """The journal, and an estimator whose seed the journal remembers."""
+        if self.resume is None:
+            return self.estimator, None
+        identity = {
+            "X": digest(rows.X),
+            "y": digest(np.asarray(rows.y)),
+            "sample_weight, qid or groups": digest([rows.weight, rows.qid, groups]),
+            "estimator": digest(self.estimator),
+            "cv": digest(folds),
+            "scoring": digest(self.scoring),
+        }
+        journal = Journal(self.resume, identity)
+        estimator = self.estimator
+        if estimator.get_params(deep=False).get("random_state", 0) is None:
+            estimator = clone(estimator).set_params(random_state=journal.seed)
+        return estimator, journal
+
+    def _draw_frontier(self, sweep: Sweep, measured: list[Measured]) -> None:
+        """Means, errors and bounds of all points."""
+        held = np.concatenate([rows for _, rows in sweep.folds])
+        counts = np.bincount(sweep.blocks[held], minlength=int(sweep.blocks.max()) + 1).astype(
+            float
+        )
+        sums = np.array([m.sums for m in measured]) / QUANTA_PER_UNIT
+        cost = sums.sum(axis=1) / counts.sum()
+        score = np.array([m.scores.mean() for m in measured])
+        if not np.isfinite(score).all():
+            bad = measured[int(np.flatnonzero(~np.isfinite(score))[0])]
+            raise ValueError(
+                f"scoring gave {bad.scores.tolist()} for {sweep.candidates[bad.candidate].params}: a score is a finite "
+                "number in every fold."
+            )
+        pulls = influences(sums, counts)
+        errors = standard_errors(pulls)
+        self.critical_value_ = critical_value(pulls[pareto_indices(cost, score)], self.confidence)
+        new = len(sweep.rows) if self.horizon is None else self.horizon
+        width = margins(errors, self.critical_value_, self.confidence, int(counts.sum()), new)
+        self._margins = width
+        folds = len(sweep.folds)
+        spread = [
+            float(m.scores.std(ddof=1) / math.sqrt(folds)) if folds > 1 else math.nan
+            for m in measured
+        ]
+        costs = getattr(self.estimator, "costs", None)
+        self.frontier_ = Frontier(
+            [
+                Point(
+                    float(cost[i]), float(score[i]), float(errors[i]), spread[i], float(cost[i] + width[i]),
+                    dict(sweep.candidates[m.candidate].params), m.stage,
+                )
+                for i, m in enumerate(measured)
+            ],
+            unit=getattr(costs, "unit", ""),
+            score_name=_score_name(self.estimator, self.scoring),
+        )  # fmt: skip
+
+    def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
+        """Fit the best points that keep the budget on all rows, until one does so itself."""
+        frontier = self.frontier_
+        quanta = np.rint(frontier.bound * QUANTA_PER_UNIT)
+        order = [i for i in frontier._order() if quanta[i] <= limit]
+        models: dict[int, Any] = {}
+        lowest = math.inf
+        for i in order:
+            point = measured[i]
+            if point.candidate not in models:
+                models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
+            model = cut(models[point.candidate], point.stage)
+            bill = float(bills(model, sweep.rows).mean()) / QUANTA_PER_UNIT
+            bound = max(frontier[i].bound, bill + point.gap + self._margins[i])
+            lowest = min(lowest, bound)
+            if round(bound * QUANTA_PER_UNIT) <= limit:
+                self.n_refits_ = len(models)
+                return self._keep(model, int(i), bound)
+        lowest = min(lowest, float(frontier.bound.min())) if not order else lowest
+        raise ValueError(
+            f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
+            f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. Raise the budget to that, lower "
+            "confidence, or give cheaper points in trade_off."
+        )
+
+    def _keep(self, model: Any, index: int, bound: float) -> None:
+        point = self.frontier_[index]
+        self.best_estimator_, self.best_index_ = model, index
+        self.best_params_, self.best_stage_ = point.params, point.stage
+        self.best_score_, self.best_cost_, self.best_bound_ = point.score, point.cost, bound
+        if point.cost == 0 and self.budget > 0 and self.frontier_.cost.max() > 0:
+            warnings.warn(
+                f"budget={self.budget:g}: the best model within it buys nothing. The cheapest that buys costs "
+                f"{self.frontier_.cost[self.frontier_.cost > 0].min():g} on average.",
+                CostwiseWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags = inner.input_tags
+        return tags
+
+
+def _read_rows(X: Any, y: Any, weight: Any, groups: Any, qid: Any) -> tuple[Rows, Any]:
+    """Check that everything has one entry per row."""
+    X, y = indexable(X, y)
+    found = []
+    for values, what in ((weight, "sample_weight"), (groups, "groups"), (qid, "qid")):
+        if values is not None:
+            values = column_or_1d(values)
+            if len(values) != len(y):
+                raise ValueError(
+                    f"{what} has {len(values)} entries for {len(y)} rows: give one per row."
+                )
+        found.append(values)
+    check_consistent_length(X, y)
+    return Rows(X, y, found[0], found[2]), found[1]
+
+
+def _score_name(estimator: Any, scoring: Any) -> str:
+    if isinstance(scoring, str):
+        return scoring
+    if scoring is None:
+        return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "R2"
+    return str(getattr(scoring, "metric", getattr(scoring, "__name__", "score")))
