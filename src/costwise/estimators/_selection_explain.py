@@ -20,7 +20,13 @@ def explain_rows(
     for number, row in enumerate(X):
         lines += _explain_row(policy, names, row, limit, number)
     columns = ["row", "step", "factor", "guess", "confidence", "cost"]
-    return pd.DataFrame(lines, columns=columns).astype({"factor": object})
+    # As objects, or a column of None and numbers would become floating point.
+    return pd.DataFrame(
+        {
+            name: pd.Series(list(values), dtype=object if name == "factor" else None)
+            for name, values in zip(columns, zip(*lines, strict=True), strict=True)
+        }
+    )
 
 
 def _explain_row(

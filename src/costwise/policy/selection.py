@@ -226,7 +226,7 @@ class SelectionPolicy(Policy):
         lams, chosen = settings.get("lams"), settings.get("chosen")
         if not isinstance(lams, list) or not lams or not all(isinstance(x, float) for x in lams):
             raise ValueError(f"lams is {lams!r}, not a list of numbers")
-        if not isinstance(chosen, int) or not 0 <= chosen < len(lams):
+        if type(chosen) is not int or not 0 <= chosen < len(lams):
             raise ValueError(f"chosen is {chosen!r}, not one of {len(lams)} trade-offs")
         if any(len(arrays[name]) != len(lams) for name in mine):
             raise ValueError(f"the choosers are not as many as the {len(lams)} trade-offs")

@@ -1,0 +1,187 @@
+"""The oracle and the coach against their naive twins, and the invariants of rewards."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import selection as naive
+
+from costwise import Costs
+from costwise.estimators._selection_data import World
+from costwise.estimators._selection_imitation import Examples, roll_out
+from costwise.estimators._selection_oracle import Prospect, Reward, look_ahead, shares
+from costwise.policy._selection_rows import FactorPrices, Layout, Linear
+
+
+def make_world(seed, n=6, n_factors=4, n_classes=3, *, shared=False):
+    """Rows with one feature per factor and random weights."""
+    rng = np.random.default_rng(seed)
+    prices = rng.integers(1, 9, n_factors)
+    groups = {"lab": {"fee": 5, "features": sorted({0, n_factors - 1})}} if shared else None
+    costs = Costs(prices, groups)
+    start = np.append(np.arange(n_factors + 1), n_factors).astype(np.int32)
+    layout = Layout(
+        np.arange(n_factors, dtype=np.int32), start, np.zeros(n_factors), np.ones(n_factors)
+    )
+    scorer = Linear(
+        rng.normal(size=(n_factors, n_classes)),
+        rng.normal(size=(n_factors, n_classes)),
+        rng.normal(size=n_classes),
+    )
+    Z, codes = rng.normal(size=(n, n_factors)), rng.integers(0, n_classes, n)
+    factor_prices = FactorPrices(costs, layout)
+    world = World(Z, codes, n_classes, layout, factor_prices, [(np.arange(n), scorer)])
+    return world, [naive_row(world, scorer, prices, groups, i) for i in range(n)]
+
+
+def naive_row(world, scorer, prices, groups, i):
+    adds = [
+        [float(world.Z[i, f] * scorer.weight[f, k] + scorer.mark[f, k]) for k in range(len(scorer.bias))]
+        for f in range(len(prices))
+    ]  # fmt: skip
+    return {
+        "base": scorer.bias.tolist(),
+        "adds": adds,
+        "price": prices.tolist(),
+        "groups": [(g["fee"], g["features"]) for g in (groups or {}).values()],
+        "label": int(world.codes[i]),
+    }
+
+
+def as_sets(bought):
+    return [set(np.flatnonzero(row).tolist()) for row in bought]
+
+
+worlds = st.builds(
+    make_world, st.integers(0, 10**6), n_factors=st.integers(1, 5),
+    n_classes=st.integers(2, 4), shared=st.booleans(),
+)  # fmt: skip
+lams = st.sampled_from([0.0, 0.1, 0.5, 2.0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds, lams, st.integers(0, 10**6))
+def test_labels_are_those_of_the_naive_oracle_and_coach(made, lam, seed):
+    world, rows = made
+    rng = np.random.default_rng(seed)
+    n, n_factors = world.Z.shape
+    count = int(rng.integers(0, n_factors))
+    bought = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1) < count
+    prospect = look_ahead(world, np.arange(n), bought, Reward(lam))
+    likes = rng.dirichlet(np.ones(n_factors + 1), n)
+    found, coached = prospect.labels(), prospect.labels(0.5, likes)
+    for i, (row, known) in enumerate(zip(rows, as_sets(bought), strict=True)):
+        expected = naive.oracle_action(row, known, lam)
+        assert found[i] == (n_factors if expected == "stop" else expected)
+        liked = dict(enumerate(likes[i])) | {"stop": likes[i, -1]}
+        expected = naive.coach_action(row, known, lam, 0.5, liked)
+        assert coached[i] == (n_factors if expected == "stop" else expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(worlds, lams)
+def test_the_oracle_beats_its_start_its_end_and_its_prefixes_but_no_exhaustive_search(made, lam):
+    world, rows = made
+    result = roll_out(world, Reward(lam), None)
+    for row, bought in zip(rows, as_sets(result.bought), strict=True):
+        reached = naive.reward(row, bought, lam)
+        states, _ = naive.greedy_path(row, frozenset(), lam)
+        assert bought == naive.oracle_end(row, lam)
+        assert reached >= max(naive.reward(row, s, lam) for s in states) - 1e-12
+        assert reached <= naive.best_reward(row, lam) + 1e-12
+
+
+def test_the_oracle_stays_below_the_exhaustive_optimum_of_eight_factors():
+    world, rows = make_world(5, n=4, n_factors=8)
+    for lam in (0.0, 0.5):
+        result = roll_out(world, Reward(lam), None)
+        best = [naive.best_reward(row, lam) for row in rows]
+        found = [naive.reward(r, b, lam) for r, b in zip(rows, as_sets(result.bought), strict=True)]
+        assert all(f <= b + 1e-12 for f, b in zip(found, best, strict=True))
+        assert np.mean(found) == pytest.approx(result.reward)
+
+
+def test_rewards_of_a_one_factor_problem_by_hand():
+    layout = Layout(np.array([0], np.int32), np.array([0, 1, 1], np.int32), np.zeros(1), np.ones(1))
+    prices = FactorPrices(Costs([7]), layout)
+    scorer = Linear(np.array([[0.0, 2.0]]), np.zeros((1, 2)), np.zeros(2))
+    world = World(np.array([[1.0]]), np.array([1]), 2, layout, prices, [(np.array([0]), scorer)])
+    p = 1 / (1 + math.exp(-2))
+    for lam, stops in ((0.5, False), (0.76, False), (0.77, True), (0.9, True)):
+        prospect = look_ahead(world, np.array([0]), np.zeros((1, 1), dtype=bool), Reward(lam))
+        assert prospect.here == pytest.approx([0.0])
+        assert prospect.actions == pytest.approx(np.array([[2 * p - 1 - lam]]))
+        assert (prospect.labels()[0] == 1) == stops, lam
+    logit = look_ahead(world, np.array([0]), np.zeros((1, 1), dtype=bool), Reward(0.5, logit=True))
+    assert logit.actions == pytest.approx(np.array([[2.0 - 0.5]]))
+
+
+def test_ties_stop_here_and_go_to_the_first_factor():
+    prospect = Prospect(
+        np.array([0.3, 0.2]), np.array([[0.3, 0.3], [0.4, 0.4]]), np.array([0, 0]), np.array([0.3, 0.4])
+    )  # fmt: skip
+    assert prospect.labels().tolist() == [2, 0]
+
+
+def test_stopping_looks_ahead_over_a_dip_in_a_two_factor_problem():
+    """Neither factor helps alone, both together do: the oracle walks through the dip."""
+    base, alone, both = 0.0, -1.0, 4.0
+    layout = Layout(
+        np.array([0, 1], np.int32), np.array([0, 1, 2, 2], np.int32), np.zeros(2), np.ones(2)
+    )
+    prices = FactorPrices(Costs([1, 1]), layout)
+    scorer = Linear(np.array([[0.0, alone], [0.0, both]]), np.zeros((2, 2)), np.array([0.0, base]))
+    world = World(np.ones((1, 2)), np.array([0]), 2, layout, prices, [(np.array([0]), scorer)])
+    # The true class is 0: factor 0 helps (its logit of class 1 falls), factor 1 harms.
+    result = roll_out(world, Reward(0.1), None)
+    assert result.bought.tolist() == [[True, False]]
+    flipped = World(np.ones((1, 2)), np.array([1]), 2, layout, prices, [(np.array([0]), scorer)])
+    assert roll_out(flipped, Reward(0.1), None).bought.tolist() == [[False, True]]
+    # From the state with only the harmful factor, going on pays.
+    harmed = np.array([[True, False]])
+    assert look_ahead(flipped, np.array([0]), harmed, Reward(0.1)).labels().tolist() == [1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(worlds)
+def test_a_large_lam_buys_nothing_and_costs_are_shares(made):
+    world, _ = made
+    lowest = shares(world.prices, np.eye(world.layout.n_factors, dtype=bool)).min()
+    result = roll_out(world, Reward(2.0 / lowest + 1e-6), None)
+    assert not result.bought.any()
+    assert result.cost == 0
+    everything = np.ones((1, world.layout.n_factors), dtype=bool)
+    assert shares(world.prices, everything) == pytest.approx([1.0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(worlds, lams)
+def test_a_coach_without_weight_is_the_oracle(made, lam):
+    world, _ = made
+    start = np.zeros((len(world.Z), world.layout.n_factors), dtype=bool)
+    prospect = look_ahead(world, np.arange(len(world.Z)), start, Reward(lam))
+    likes = np.random.default_rng(0).dirichlet(np.ones(start.shape[1] + 1), len(start))
+    assert (prospect.labels(0.0, likes) == prospect.labels()).all()
+
+
+def test_examples_hold_every_visited_state_and_sampling_is_uniform_and_bounded():
+    world, rows = make_world(3, n=8, n_factors=4)
+    examples = Examples()
+    result = roll_out(world, Reward(0.3), None, examples)
+    steps = result.bought.sum(axis=1)
+    # One example per purchase and one for stopping, which is forced and not recorded at the end.
+    assert len(examples) == int((steps + (steps < 4)).sum())
+    phi, labels = examples.draw(world, 5, np.random.default_rng(0))
+    assert phi.shape == (5, 4 + 4 + 6 + world.n_classes)
+    assert labels.shape == (5,)
+    for i in range(8):
+        own = np.concatenate(examples.rows) == i
+        labelled = np.concatenate(examples.labels)[own]
+        states = np.concatenate(examples.bought)[own]
+        for label, state in zip(labelled, as_sets(states), strict=True):
+            expected = naive.oracle_action(rows[i], state, 0.3)
+            assert label == (4 if expected == "stop" else expected)

@@ -1,0 +1,123 @@
+"""Obviously correct twins of dynamic selection: one row, one state, dictionaries and loops."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+
+def chances(base, adds, bought):
+    """Softmax of the logits of a state: ``base`` (K,), ``adds`` (D, K), ``bought`` a set."""
+    logits = [b + sum(adds[f][k] for f in bought) for k, b in enumerate(base)]
+    top = max(logits)
+    powers = [math.exp(value - top) for value in logits]
+    return [power / sum(powers) for power in powers]
+
+
+def cost(price, groups, bought):
+    """Share of the full price: ``groups`` are (fee, factors that pay it)."""
+    full = sum(price) + sum(fee for fee, _ in groups)
+    paid = sum(price[f] for f in bought)
+    paid += sum(fee for fee, members in groups if bought & set(members))
+    return paid / full
+
+
+def reward(row, bought, lam):
+    """Margin of the true class minus lam times the cost (eq. 1)."""
+    p = chances(row["base"], row["adds"], bought)
+    others = [value for k, value in enumerate(p) if k != row["label"]]
+    return p[row["label"]] - max(others) - lam * cost(row["price"], row["groups"], bought)
+
+
+def greedy_path(row, bought, lam):
+    """States from ``bought`` on, each adding the factor of highest reward, and these factors."""
+    states, factors = [frozenset(bought)], []
+    while len(states[-1]) < len(row["price"]):
+        left = [f for f in range(len(row["price"])) if f not in states[-1]]
+        best = max(left, key=lambda f: (reward(row, states[-1] | {f}, lam), -f))
+        factors.append(best)
+        states.append(states[-1] | {best})
+    return states, factors
+
+
+def oracle_action(row, bought, lam):
+    """The oracle's action: a factor, or "stop" in the state of highest reward (the text of 3.2)."""
+    states, factors = greedy_path(row, bought, lam)
+    rewards = [reward(row, state, lam) for state in states]
+    if len(states) == 1 or rewards[0] >= max(rewards[1:]):
+        return "stop"
+    return factors[0]
+
+
+def coach_action(row, bought, lam, eta, likes):
+    """Eq. 4, stopping priced by what going on greedily would still bring."""
+    states, factors = greedy_path(row, bought, lam)
+    rewards = [reward(row, state, lam) for state in states]
+    value = {
+        f: reward(row, set(bought) | {f}, lam) + eta * likes[f]
+        for f in range(len(row["price"]))
+        if f not in bought
+    }
+    best = reward(row, set(bought) | {factors[0]}, lam)
+    value["stop"] = rewards[0] + best - max(rewards[1:]) + eta * likes["stop"]
+    return max(value, key=value.get)
+
+
+def oracle_end(row, lam):
+    """Where the oracle stops when it starts with nothing."""
+    state = frozenset()
+    while len(state) < len(row["price"]):
+        action = oracle_action(row, state, lam)
+        if action == "stop":
+            break
+        state = state | {action}
+    return state
+
+
+def best_reward(row, lam):
+    """Highest reward of any set of factors."""
+    everything = range(len(row["price"]))
+    return max(
+        reward(row, set(chosen), lam)
+        for size in range(len(row["price"]) + 1)
+        for chosen in combinations(everything, size)
+    )
+
+
+def decide(policy, values, bought, last):
+    """The action of a fitted linear policy from its arrays, one product at a time.
+
+    ``values`` maps known columns to numbers, ``last`` is (confidence, guess, cost) of the decision
+    before, or None. Returns the scores of all actions and the new ``last``.
+    """
+    layout, scorer = policy.model.layout, policy.model.scorer
+    chooser = policy.choosers[policy.chosen]
+    z = {}
+    for entry, column in enumerate(layout.features.tolist()):
+        if column in values:
+            x = values[column]
+            z[entry] = 0.0 if math.isnan(x) else (x - layout.mean[entry]) / layout.scale[entry]
+
+    def linear(model, width):
+        total = model.bias.tolist()
+        for out in range(width):
+            total[out] += sum(z[e] * model.weight[e, out] for e in z)
+            total[out] += sum(model.mark[f, out] for f in bought)
+        return total
+
+    n_classes, n_actions = len(scorer.bias), layout.n_factors + 1
+    p = chances(linear(scorer, n_classes), [], set())
+    guess = p.index(max(p))
+    columns = [c for f in bought for c in layout.columns(f)]
+    share = policy.costs.price([policy.costs.name(int(c)) for c in columns]) / policy.costs.total
+    now = (max(p), guess, share)
+    before = last or now
+    metas = [
+        now[0], now[0] - before[0], float(now[1] != before[1]),
+        now[2], now[2] - before[2], now[2] / max(now[0], 1e-6),
+    ]  # fmt: skip
+    metas += [float(guess == k) for k in range(n_classes)]
+    scores = linear(chooser.base, n_actions)
+    for action in range(n_actions):
+        scores[action] += sum(m * w for m, w in zip(metas, chooser.meta[:, action], strict=True))
+    return scores, now

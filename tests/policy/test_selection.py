@@ -1,0 +1,298 @@
+"""Selection policies: decisions against a naive twin, batches against cases, files, budgets."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import selection as naive
+
+from costwise import Costs, Session
+from costwise.policy._selection_rows import FactorPrices, Layout, Linear
+from costwise.policy.base import Policy, run_case
+from costwise.policy.output import Output
+from costwise.policy.selection import LinearChooser, SelectionPolicy, no_choice, pick
+from costwise.policy.static_order import StaticOrderPolicy
+from costwise.runtime.session import UNAVAILABLE
+
+COSTS = Costs(
+    [2, 0, 1, 3, 0, 0.5, 0],
+    groups={
+        "scan": {"fee": 4, "features": [1, 4]},
+        "lab": {"fee": 1.5, "features": [0, 3]},
+    },
+    evaluation=0.01,
+)
+MEMBERS = [[0], [1, 4], [2], [3], [5], [6]]  # column 6 is free and comes last
+
+
+def make_layout(rng):
+    features = np.array([c for m in MEMBERS for c in m], dtype=np.int32)
+    start = np.cumsum([0, *map(len, MEMBERS)]).astype(np.int32)
+    return Layout(features, start, rng.normal(size=7), rng.uniform(0.5, 2, 7))
+
+
+def make_linear(rng, layout, width):
+    return Linear(
+        rng.normal(size=(7, width)),
+        rng.normal(size=(layout.n_factors, width)),
+        rng.normal(size=width),
+    )
+
+
+def make_policy(seed, n_classes=3, n_lams=2):
+    rng = np.random.default_rng(seed)
+    layout = make_layout(rng)
+    scorer = make_linear(rng, layout, n_classes)
+    choosers = [
+        LinearChooser(make_linear(rng, layout, 6), rng.normal(size=(6 + n_classes, 6)))
+        for _ in range(n_lams)
+    ]
+    output = Output("logits", np.arange(n_classes))
+    lams = [0.5, 0.1][:n_lams]
+    return SelectionPolicy(COSTS, output, layout, scorer, choosers, lams)
+
+
+def make_static(seed, order=(1, 0, 3)):
+    rng = np.random.default_rng(seed)
+    layout = make_layout(rng)
+    output = Output("logits", np.arange(3))
+    return StaticOrderPolicy(COSTS, output, layout, make_linear(rng, layout, 3), order)
+
+
+def make_rows(seed, n=9):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 7))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+limits = st.sampled_from([None, 0, 5 * 10**6, 10**9, 3 * 10**9, 6 * 10**9, 10**10])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), limits, st.booleans())
+def test_batches_are_cases_bit_for_bit(seed, limit, static):
+    policy = make_static(seed) if static else make_policy(seed)
+    X = make_rows(seed)
+    fast, slow = policy.batch(X, limit), Policy.batch(policy, X, limit)
+    assert fast.raw.tobytes() == slow.raw.tobytes()
+    assert (fast.acquired == slow.acquired).all()
+    assert (fast.evaluated == slow.evaluated).all()
+    spent = COSTS.quanta(fast.acquired) + fast.evaluated * COSTS.flat.evaluation
+    assert limit is None or (spent <= limit).all()
+
+
+def test_large_batches_add_in_the_same_order_as_single_rows():
+    policy, X = make_policy(1), make_rows(2, n=9000)
+    fast = policy.batch(X)
+    for i in (0, 4095, 4096, 8999):
+        raw, bought, evaluated = run_case(policy, X[i], None)
+        assert raw.tobytes() == fast.raw[i].tobytes()
+        assert (bought == fast.acquired[i]).all()
+        assert evaluated == fast.evaluated[i]
+
+
+def test_wide_factors_add_column_after_column_whatever_the_number_of_rows():
+    rng = np.random.default_rng(0)
+    layout = Layout(
+        np.arange(50, dtype=np.int32), np.array([0, 50, 50], np.int32), np.zeros(50), np.ones(50)
+    )
+    linear = Linear(rng.normal(size=(50, 4)), rng.normal(size=(1, 4)), np.zeros(4))
+    z = rng.normal(size=(2000, 50))
+    many = linear.part(layout, 0, z)
+    for i in (0, 1999):
+        assert linear.part(layout, 0, z[i : i + 1]).tobytes() == many[i].tobytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_decisions_are_those_of_the_naive_twin(seed):
+    policy = make_policy(seed)
+    row = make_rows(seed, 1)[0]
+    known, bought, last = {6: row[6]}, [], None
+    while len(bought) < 5:
+        scores, last = naive.decide(policy, known, bought, last)
+        allowed = [a for a in range(6) if a not in bought]
+        action = max(allowed, key=lambda a: (scores[a], -a))
+        if action == 5:
+            break
+        bought.append(action)
+        known |= {c: row[c] for c in MEMBERS[action]}
+    expected = np.zeros(7, dtype=bool)
+    expected[[c for f in bought for c in MEMBERS[f]] + [6]] = True
+    assert policy.batch(row[None]).acquired[0].tolist() == expected.tolist()
+
+
+def test_nothing_is_bought_twice_and_the_free_column_never_changes_the_bill():
+    policy, X = make_policy(3), make_rows(4, 50)
+    outcome = policy.batch(X)
+    assert outcome.acquired[:, 6].all()
+    without = outcome.acquired.copy()
+    without[:, 6] = False
+    assert (COSTS.quanta(without) == COSTS.quanta(outcome.acquired)).all()
+    for row in X[:10]:
+        case, seen = policy.begin(), []
+        while bundles := case.wants(None):
+            for bundle in bundles:
+                seen += bundle
+                for column in bundle:
+                    case.learn(column, row[column])
+        assert len(seen) == len(set(seen))
+
+
+def test_shared_fees_are_due_once():
+    prices = FactorPrices(COSTS, make_layout(np.random.default_rng(0)))
+    assert (prices.own / 1e9).tolist() == [2, 4, 1, 3, 0.5]
+    assert prices.fee.tolist() == [1_500_000_000]
+    assert (prices.marginal(np.array([[False], [True]]))[:, 0] / 1e9).tolist() == [3.5, 2.0]
+    for bought in np.ndindex(2, 2, 2, 2, 2):
+        mask = np.zeros((1, 7), dtype=bool)
+        for f, has in enumerate(bought):
+            mask[0, MEMBERS[f]] = bool(has)
+        assert prices.of(np.array([bought], dtype=bool)) == COSTS.quanta(mask)
+
+
+def test_pick_leaves_out_what_is_not_on_sale_and_prefers_the_first_of_equals():
+    scores = np.array([[3.0, 3.0, 1.0], [3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])
+    open_ = np.array([[True, True], [False, True], [False, False]])
+    assert pick(scores, open_).tolist() == [0, 1, 2]
+
+
+def test_what_cannot_be_had_stands_at_its_mean_and_the_rest_of_the_factor_counts():
+    policy = make_static(5, order=(1,))
+    session = Session(policy)
+    assert session.ask() == [6, 1, 4]
+    session.tell({6: 0.3, 1: 0.7, 4: UNAVAILABLE})
+    whole = Session(policy)
+    whole.ask()
+    whole.tell({6: 0.3, 1: 0.7, 4: None})
+    assert session.probabilities.tolist() == whole.probabilities.tolist()
+    assert session.done
+
+
+def test_a_dynamic_session_goes_on_without_what_cannot_be_had():
+    policy = make_policy(11)
+    X = make_rows(12, 40)
+    bought = policy.batch(X).acquired
+    row = X[np.flatnonzero(bought[:, 1])[0]]
+    session = Session(policy)
+    while wanted := session.ask():
+        session.tell({c: UNAVAILABLE if c in (1, 4) else row[c] for c in wanted})
+    assert 1 not in session.known
+    assert session.prediction in (0, 1, 2)
+
+
+def test_values_told_before_they_are_asked_for_make_their_factor_known():
+    policy = make_policy(7)
+    session = Session(policy)
+    session.tell({1: 0.1, 4: 0.2})
+    while wanted := session.ask():
+        assert not {1, 4} & set(wanted)
+        session.tell(dict.fromkeys(wanted, 0.5))
+    assert session.spent <= COSTS.total + 0.06
+
+
+def test_the_trade_off_of_a_request_is_one_of_those_fitted():
+    policy = make_policy(0)
+    assert policy.at(0.1).chosen == 1
+    assert policy.at(0.1).fingerprint() != policy.fingerprint()
+    with pytest.raises(ValueError, match=r"lam is 0\.3, but the model was fitted for 0\.5, 0\.1"):
+        policy.at(0.3)
+
+
+def test_a_policy_without_choice_buys_only_what_is_free():
+    rng = np.random.default_rng(0)
+    layout = make_layout(rng)
+    policy = SelectionPolicy(
+        COSTS, Output("logits", np.arange(3)), layout, make_linear(rng, layout, 3),
+        [no_choice(layout, 3)], [1.0],
+    )  # fmt: skip
+    assert policy.batch(make_rows(0)).acquired.sum(axis=0).tolist() == [0, 0, 0, 0, 0, 0, 9]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_state_gives_the_same_policy_back(static):
+    policy = make_static(1) if static else make_policy(1).at(0.1)
+    twin = type(policy).from_state(policy.costs, policy.output, policy.state())
+    X = make_rows(1)
+    assert twin.batch(X).raw.tobytes() == policy.batch(X).raw.tobytes()
+    assert twin.fingerprint() == policy.fingerprint()
+
+
+def spoil(name, value):
+    def change(settings_, arrays):
+        (settings_ if name in settings_ else arrays)[name] = value(
+            settings_.get(name, arrays.get(name))
+        )
+
+    return change
+
+
+def replaced(index, value):
+    def change(array):
+        array = array.copy()
+        array[index] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (spoil("features", replaced(0, 7)), "out of range"),
+        (spoil("features", replaced(0, -1)), "out of range"),
+        (spoil("features", replaced(0, 2)), "listed twice"),
+        (spoil("features", lambda a: a.astype(np.int64)), "dtype"),
+        (spoil("start", replaced(-1, 9)), "does not cut"),
+        (spoil("start", replaced(1, 0)), "no columns"),
+        (spoil("mean", replaced(0, np.nan)), "not finite"),
+        (spoil("mean", lambda a: a[:-1]), "do not fit"),
+        (spoil("scale", replaced(0, 0.0)), "not positive"),
+        (spoil("weight", replaced((0, 0), np.inf)), "not finite"),
+        (spoil("mark", lambda a: a[:-1]), "should have"),
+        (spoil("choice_meta", replaced((0, 0, 0), np.nan)), "meta-features"),
+        (spoil("choice_bias", lambda a: a[:1]), "not as many"),
+        (spoil("choice_mark", lambda a: a[:, :-1].copy()), "should have"),
+        (spoil("lams", lambda _: []), "list of numbers"),
+        (spoil("lams", lambda _: ["a", "b"]), "list of numbers"),
+        (spoil("chosen", lambda _: 2), "not one of 2"),
+        (spoil("chosen", lambda _: True), "not one of 2"),
+    ],
+)
+def test_unsafe_states_are_refused(change, problem):
+    policy = make_policy(1)
+    settings_, arrays = copy.deepcopy(policy.state())
+    change(settings_, arrays)
+    with pytest.raises(ValueError, match=problem):
+        SelectionPolicy.from_state(policy.costs, policy.output, (settings_, arrays))
+
+
+@pytest.mark.parametrize("order", [[0, 0], [5], [-1], "all", [True]])
+def test_unsafe_orders_are_refused(order):
+    policy = make_static(1)
+    with pytest.raises(ValueError, match="not a list of different factors"):
+        StaticOrderPolicy.from_state(
+            policy.costs, policy.output, ({"order": order}, policy.state()[1])
+        )
+
+
+def test_other_outputs_are_refused():
+    policy = make_policy(1)
+    with pytest.raises(ValueError, match="output is 'probabilities'"):
+        SelectionPolicy.from_state(
+            policy.costs, Output("probabilities", np.arange(3)), policy.state()
+        )
+
+
+def test_a_foreign_model_is_not_read_from_arrays_alone():
+    policy = make_policy(1)
+    settings_, arrays = policy.state()
+    arrays = {k: v for k, v in arrays.items() if k not in ("weight", "mark", "bias")} | {"model": 3}
+    output = Output("probabilities", np.arange(3))
+    with pytest.raises(ValueError, match="no foreign model"):
+        SelectionPolicy.from_state(policy.costs, output, (settings_, arrays))
