@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ from costwise.policy.output import Output
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+
+Maker = Callable[[], tuple[Policy, Policy]]
 
 P_GRID = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Shares of rows sent on that a sweep tries."""
@@ -138,11 +140,43 @@ class Task:
         return GatePolicy(self.costs, output, gate, cheap, existing)
 
 
+@dataclass
+class Sweep:
+    """Many gates in front of one existing model, judged on validation rows.
+
+    Attributes
+    ----------
+    verdicts : list of Verdict
+    points : list of dict, what each model was trained with
+    makers : list of functions that give its gate and cheap model
+    """
+
+    judge: Judge
+    verdicts: list[Verdict] = field(default_factory=list)
+    points: list[dict[str, Any]] = field(default_factory=list)
+    makers: list[Maker] = field(default_factory=list)
+
+    def add(self, point: dict[str, Any], maker: Maker) -> None:
+        """Judge a model."""
+        self.verdicts.append(self.judge(*maker()))
+        self.points.append(point)
+        self.makers.append(maker)
+
+    def trace(self, best: int) -> pd.DataFrame:
+        """One row per model."""
+        lines = [
+            {**p, **v.row(), "chosen": k == best}
+            for k, (p, v) in enumerate(zip(self.points, self.verdicts, strict=True))
+        ]
+        return pd.DataFrame(lines)
+
+
 class GatedClassifier(CostAwareClassifier):
     """Base of the classifiers with a gate, a cheap model and an existing one."""
 
     policy_: GatePolicy
     trace_: pd.DataFrame
+    point_: dict[str, Any]
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")
 
     existing: Any
@@ -151,7 +185,80 @@ class GatedClassifier(CostAwareClassifier):
     validation_fraction: float
     random_state: Any
 
-    def _read_task(self, X: Any, y: Any, existing_proba: Any, validation: Any) -> Task:
+    def fit(self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None) -> Self:
+        """Train gate and cheap model around the existing one.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NaN is a value that came back empty.
+        y : array (n,)
+            Labels.
+        existing_proba : array (n, n_classes), optional
+            What the existing model says about rows it was not trained on; otherwise it is asked.
+        validation : (X, y), optional
+            Rows to choose on.
+        """
+        self._check()
+        task = self._read_task(X, y, existing_proba, validation, hold=self.budget is not None)
+        if self.budget is None:
+            self._fit_one(task)
+        else:
+            self._take(self._sweep(task), task, self.budget)
+        return self
+
+    def fit_path(
+        self,
+        X: Any,
+        y: Any,
+        budgets: Sequence[float],
+        *,
+        existing_proba: Any = None,
+        validation: Any = None,
+    ) -> list[Self]:
+        """Fit one model per budget; they all come from one sweep.
+
+        Parameters
+        ----------
+        X, y, existing_proba, validation
+            As for :meth:`fit`.
+        budgets : sequence of float
+            Mean bills per row, on validation rows.
+
+        Returns
+        -------
+        list of fitted estimators, in the order of ``budgets``
+        """
+        self._check()
+        task = self._read_task(X, y, existing_proba, validation, hold=True)
+        sweep, fitted = self._sweep(task), []
+        for budget in budgets:
+            model = copy.copy(self).set_params(budget=budget)
+            model._check()
+            model._take(sweep, task, budget)
+            fitted.append(model)
+        return fitted
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        self._validate_params()
+
+    def _fit_one(self, task: Task) -> None:
+        raise NotImplementedError
+
+    def _sweep(self, task: Task) -> Sweep:
+        raise NotImplementedError
+
+    def _take(self, sweep: Sweep, task: Task, budget: Any) -> None:
+        """Keep the best model of a sweep within a budget."""
+        best = choose(sweep.verdicts, budget)
+        self.policy_ = task.compose(*sweep.makers[best]())
+        self.trace_ = sweep.trace(best)
+        self.point_ = sweep.points[best]
+
+    def _read_task(
+        self, X: Any, y: Any, existing_proba: Any, validation: Any, *, hold: bool
+    ) -> Task:
         """Check the data, set rows aside if models will be compared, make or read the existing model."""
         X, y, _ = self._read_training(X, y)
         codes = self._read_labels(y)
@@ -163,7 +270,7 @@ class GatedClassifier(CostAwareClassifier):
         held: tuple[Floats, Ints] | None = None
         if validation is not None:
             held = self._read_validation(validation)
-        elif self.budget is not None:
+        elif hold:
             X, codes, existing_proba, held = self._set_aside(X, codes, existing_proba, seed)
         if self.existing is None:
             jobs = getattr(self, "n_jobs", None)
@@ -179,8 +286,9 @@ class GatedClassifier(CostAwareClassifier):
         X, y = read_validation(self, validation)
         known = np.isin(y, self.classes_)
         if not known.all():
+            strange = np.asarray(y)[~known].tolist()[0]
             raise ValueError(
-                f"validation has the label {np.asarray(y)[~known].tolist()[0]!r}, which y has not: give rows of known classes."
+                f"validation has the label {strange!r}, which y has not: give rows of known classes."
             )
         return np.asarray(X, dtype=np.float64), np.searchsorted(self.classes_, y)
 

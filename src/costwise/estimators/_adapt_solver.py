@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.core import links
-from costwise.costs import Costs
+from costwise.costs import Costs, as_floats
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -49,7 +49,9 @@ class Penalty:
     def of(cls, costs: Costs, gamma: float) -> Penalty:
         """Prices times the trade-off parameter."""
         flat = costs.flat
-        return cls(gamma * flat.price * 1e-9, flat.group.astype(np.intp), gamma * flat.fee * 1e-9)
+        return cls(
+            gamma * as_floats(flat.price), flat.group.astype(np.intp), gamma * as_floats(flat.fee)
+        )
 
     def select(self, columns: Ints) -> Penalty:
         """The penalty of some columns."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,11 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from costwise.core.threads import Threads, count_threads
 from costwise.estimators._adapt_boosting import Duo, Iterate, Pair
-from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Judge, Task, Verdict, choose
+from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Sweep, Task, Verdict, choose
 from costwise.estimators._adapt_existing import prices_of
 from costwise.estimators._boosting import BinnedData, Settings
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
-from costwise.policy.gate import GatePolicy
 
 GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
 """Gammas of a sweep, as shares of the one that buys nothing."""
@@ -80,8 +81,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         One row per outer iteration: objective, mean share, share sent, and cost, score and features
         on training rows (validation rows where they were given). With ``budget``: one row per model
         of the sweep, on validation rows.
-    p_full_, gamma_ : float
-        The values in use.
+    point_ : dict
+        ``p_full`` and ``gamma`` of the model in use; with ``budget`` also its ``rounds``.
 
     Notes
     -----
@@ -99,9 +100,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     --------
     >>> from costwise import AdaptiveBoostingClassifier, datasets
     >>> from sklearn.svm import SVC
-    >>> X, y, costs = datasets.make_synthetic_2(400, separation=2)
+    >>> X, y, costs = datasets.make_synthetic_2(1000, separation=2)
     >>> accurate = SVC(gamma=1).fit(X, y)
-    >>> model = AdaptiveBoostingClassifier(accurate, gamma=0.01, costs=costs).fit(X, y)
+    >>> model = AdaptiveBoostingClassifier(accurate, p_full=0.6, gamma=0.01, costs=costs).fit(X, y)
     >>> model.score(X, y), float(model.cost(X).mean())
     (1.0, 1.74)
     """
@@ -154,35 +155,15 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(
-        self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None
-    ) -> AdaptiveBoostingClassifier:
-        """Train gate and cheap model around the existing one.
-
-        Parameters
-        ----------
-        X : array or frame (n, d)
-            NaN is a missing value.
-        y : array (n,)
-            Labels.
-        existing_proba : array (n, n_classes), optional
-            What the existing model says about rows it was not trained on; otherwise it is asked.
-        validation : (X, y), optional
-            Rows on which to choose among iterations, or among models when ``budget`` is given.
-        """
-        self._validate_params()
-        task = self._read_task(X, y, existing_proba, validation)
+    @contextmanager
+    def _duo(self, task: Task) -> Iterator[Duo]:
+        """The binned rows, and threads for as long as they are worked on."""
         with Threads(count_threads(self.n_jobs)) as threads, threadpool_limits(1):
-            duo = Duo(
+            yield Duo(
                 BinnedData.prepare(task.X, threads), task.codes, len(task.classes),
                 task.existing.losses(task.codes), task.costs, vector=self.leaves == "vector",
                 threads=threads,
             )  # fmt: skip
-            if self.budget is None:
-                self._fit_one(task, duo)
-            else:
-                self._fit_best(task, duo)
-        return self
 
     def _settings(self, gamma: float) -> Settings:
         return Settings(
@@ -190,53 +171,40 @@ class AdaptiveBoostingClassifier(GatedClassifier):
             min_samples_leaf=int(self.min_samples_leaf),
         )  # fmt: skip
 
-    def _fit_one(self, task: Task, duo: Duo) -> None:
-        self.p_full_, self.gamma_ = float(self.p_full), float(self.gamma)
-        settings, n_rounds = self._settings(self.gamma_), int(self.n_rounds)
-        start = duo.grow(np.zeros(len(task.X)), settings, n_rounds, gated=False)
+    def _fit_one(self, task: Task) -> None:
+        p_full, gamma, n_rounds = float(self.p_full), float(self.gamma), int(self.n_rounds)
         judge = task.training_judge() if task.validation is None else task.judge()
-        lines, iterates, verdicts = [], list[Iterate](), list[Verdict]()
-        for iterate in duo.alternate(
-            self.p_full_, settings, n_rounds, int(self.n_iterations), start
-        ):
-            verdict = judge(*duo.policies(iterate.pair, task.cheap_output))
-            iterates.append(iterate)
-            verdicts.append(verdict)
-            lines.append({
-                "iteration": len(lines) + 1, "objective": iterate.objective,
-                "mean_share": float(np.mean(iterate.q)), **verdict.row(),
-            })  # fmt: skip
+        settings, lines, iterates = self._settings(gamma), [], list[Iterate]()
+        verdicts: list[Verdict] = []
+        with self._duo(task) as duo:
+            start = duo.grow(np.zeros(len(task.X)), settings, n_rounds, gated=False)
+            for it in duo.alternate(p_full, settings, n_rounds, int(self.n_iterations), start):
+                iterates.append(it)
+                verdicts.append(judge(*duo.policies(it.pair, task.cheap_output)))
+                share = float(np.mean(it.q))
+                line = {"iteration": len(iterates), "objective": it.objective, "mean_share": share}
+                lines.append({**line, **verdicts[-1].row()})
         if task.validation is None:
             best = int(np.argmin([iterate.objective for iterate in iterates]))
         else:
             best = choose(verdicts, None)
-        self.policy_ = self._compose(task, duo, iterates[best].pair, None)
+        self.policy_ = task.compose(*duo.policies(iterates[best].pair, task.cheap_output))
+        self.point_ = {"p_full": p_full, "gamma": gamma}
         self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
 
-    def _fit_best(self, task: Task, duo: Duo) -> None:
-        judge, lines, found = task.judge(), [], list[tuple[float, float, Pair, int]]()
-        verdicts: list[Verdict] = []
-        for p_full, gamma, pair in self._sweep(duo):
-            for n_rounds, verdict in self._stages(task, duo, pair, judge):
-                found.append((p_full, gamma, pair, n_rounds))
-                verdicts.append(verdict)
-                point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds}
-                lines.append({**point, **verdict.row()})
-        best = choose(verdicts, self.budget)
-        self.p_full_, self.gamma_, pair, n_rounds = found[best]
-        self.policy_ = self._compose(task, duo, pair, n_rounds)
-        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
-
-    def _stages(
-        self, task: Task, duo: Duo, pair: Pair, judge: Judge
-    ) -> Iterator[tuple[int, Verdict]]:
-        """A model after all its rounds and after fewer."""
+    def _sweep(self, task: Task) -> Sweep:
+        """Models for all gammas and shares, after all their rounds and after fewer."""
+        sweep = Sweep(task.judge())
         counts = {max(1, int(share * self.n_rounds)) for share in SHORTER} | {int(self.n_rounds)}
-        for n_rounds in sorted(counts):
-            yield n_rounds, judge(*duo.policies(pair, task.cheap_output, n_rounds))
+        with self._duo(task) as duo:
+            for p_full, gamma, pair in self._pairs(duo):
+                for n_rounds in sorted(counts):
+                    point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds}
+                    sweep.add(point, partial(duo.policies, pair, task.cheap_output, n_rounds))
+        return sweep
 
-    def _sweep(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
-        """Models for all gammas and shares; each share starts where the one before ended."""
+    def _pairs(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
+        """Each share starts where the one before ended."""
         top, n_rounds = duo.gamma_max(), int(self.n_rounds)
         iterations = min(int(self.n_iterations), SWEEP_ITERATIONS)
         for gamma in [top * step for step in GAMMA_STEPS]:
@@ -244,12 +212,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
             pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
             yield 0.0, gamma, pair  # a gate without trees keeps every row
             for p_full in P_GRID:
-                iterates = list(duo.alternate(p_full, settings, n_rounds, iterations, pair))
-                pair = iterates[-1].pair
+                for iterate in duo.alternate(p_full, settings, n_rounds, iterations, pair):
+                    pair = iterate.pair
                 yield p_full, gamma, pair
-
-    def _compose(self, task: Task, duo: Duo, pair: Pair, n_rounds: int | None) -> GatePolicy:
-        return task.compose(*duo.policies(pair, task.cheap_output, n_rounds))
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """Shares and gammas, cheapest first."""

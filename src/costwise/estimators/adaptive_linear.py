@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,14 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from costwise.costs import Costs
-from costwise.estimators._adapt_common import (
-    P_GRID,
-    GatedClassifier,
-    Judge,
-    Task,
-    Verdict,
-    choose,
-)
+from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Sweep, Task
 from costwise.estimators._adapt_existing import prices_of
 from costwise.estimators._adapt_linear import (
     Distance,
@@ -97,10 +91,10 @@ class AdaptiveLinearClassifier(GatedClassifier):
         One row per alternation: objective after either half step, mean share, share sent, and
         cost, score and features on training rows. With ``budget``: one row per model of the sweep,
         on validation rows.
-    p_full_ : float
-        The share in use.
+    point_ : dict
+        ``p_full`` and ``gamma`` of the model in use (gamma is NaN for a refitted support).
     n_iter_ : int
-        Alternations of the model in use.
+        Alternations (with ``budget``: at most).
 
     Notes
     -----
@@ -173,49 +167,28 @@ class AdaptiveLinearClassifier(GatedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(
-        self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None
-    ) -> AdaptiveLinearClassifier:
-        """Train gate and cheap model around the existing one.
-
-        Parameters
-        ----------
-        X : array or frame (n, d)
-            NaN is read as the training mean.
-        y : array (n,)
-            Labels.
-        existing_proba : array (n, n_classes), optional
-            What the existing model says about rows it was not trained on; otherwise it is asked.
-        validation : (X, y), optional
-            Rows to choose on when ``budget`` is given.
-        """
-        self._validate_params()
+    def _check(self) -> None:
+        super()._check()
         if self.constraint == "equal" and self.distance != "kl":
             raise ValueError(
                 "constraint='equal' goes with distance='kl' only: use constraint='at_most'."
             )
-        task = self._read_task(X, y, existing_proba, validation)
-        with threadpool_limits(1):
-            rows = Rows.of(task.X, task.codes, len(task.classes), task.existing.losses(task.codes))
-            if self.budget is None:
-                self._fit_one(task, rows)
-            else:
-                self._fit_best(task, rows)
-        return self
 
     def _settings(self) -> Settings:
         kappa = float(self.kappa) if self.distance == "lstsq" else 0.0
         return Settings(Distance(kappa, self.constraint == "equal"), self.max_iter)
 
-    def _fit_one(self, task: Task, rows: Rows) -> None:
+    def _fit_one(self, task: Task) -> None:
         settings, p_full, gamma = self._settings(), float(self.p_full), float(self.gamma)
         penalty = Penalty.of(task.costs, gamma)
-        fit = alternate(rows, penalty, p_full, first_weights(rows), settings)
-        if self.refit_supports:
-            proposals = candidates([fit.support], rows.Z.shape[1])
-            fit = best_support(rows, proposals, task.costs, p_full, gamma, settings)
+        with threadpool_limits(1):
+            rows = _rows(task)
+            fit = alternate(rows, penalty, p_full, first_weights(rows), settings)
+            if self.refit_supports:
+                proposals = candidates([fit.support], rows.Z.shape[1])
+                fit = best_support(rows, proposals, task.costs, p_full, gamma, settings)
         self.policy_ = task.compose(*self._policies(fit, rows, task))
-        self.p_full_, self.n_iter_ = p_full, len(fit.trace)
+        self.point_, self.n_iter_ = {"p_full": p_full, "gamma": gamma}, len(fit.trace)
         self.trace_ = self._trace(fit, rows, task)
 
     def _trace(self, fit: Fit, rows: Rows, task: Task) -> pd.DataFrame:
@@ -227,25 +200,19 @@ class AdaptiveLinearClassifier(GatedClassifier):
             lines.append({"iteration": number + 1, **line, **verdict.row()})
         return pd.DataFrame(lines)
 
-    def _fit_best(self, task: Task, rows: Rows) -> None:
-        judge, lines, fits = task.judge(), [], []
-        verdicts: list[Verdict] = []
-        for p_full, fit in self._sweep(task, rows):
-            verdict = self._judged(judge, fit, rows, task)
-            fits.append((p_full, fit))
-            verdicts.append(verdict)
-            lines.append({"p_full": p_full, **verdict.row()})
-        best = choose(verdicts, self.budget)
-        self.p_full_, fit = fits[best]
-        self.n_iter_ = len(fit.trace)
-        self.policy_ = task.compose(*self._policies(fit, rows, task))
-        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
+    def _sweep(self, task: Task) -> Sweep:
+        """The path in gamma for all shares, each model from the last, then refits of all supports."""
+        sweep = Sweep(task.judge())
+        with threadpool_limits(1):
+            rows = _rows(task)
+            for p_full, gamma, fit in self._fits(task, rows):
+                sweep.add(
+                    {"p_full": p_full, "gamma": gamma}, partial(self._policies, fit, rows, task)
+                )
+        self.n_iter_ = self.max_iter
+        return sweep
 
-    def _judged(self, judge: Judge, fit: Fit, rows: Rows, task: Task) -> Verdict:
-        return judge(*self._policies(fit, rows, task))
-
-    def _sweep(self, task: Task, rows: Rows) -> Iterator[tuple[float, Fit]]:
-        """Models for all shares: the path in gamma first, each from the last, then refits of all supports."""
+    def _fits(self, task: Task, rows: Rows) -> Iterator[tuple[float, float, Fit]]:
         settings, found = self._settings(), list[tuple[int, ...]]()
         short = replace(settings, max_iter=min(settings.max_iter, PATH_ITERATIONS))
         top = first_weights(rows)
@@ -255,7 +222,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
                 fit = alternate(rows, Penalty.of(task.costs, gamma), p_full, weights, short)
                 weights = fit.weights
                 found.append(fit.support)
-                yield p_full, fit
+                yield p_full, gamma, fit
         if not self.refit_supports:
             return
         for support in candidates(dict.fromkeys(found), rows.Z.shape[1]):
@@ -263,7 +230,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             for p_full in (*P_GRID, 0.0):
                 fit = refit(rows, support, p_full, settings, start)
                 start = fit.weights
-                yield p_full, fit
+                yield p_full, np.nan, fit
 
     def _policies(
         self, fit: Fit, rows: Rows, task: Task
@@ -279,6 +246,11 @@ class AdaptiveLinearClassifier(GatedClassifier):
             for p_full in (0.0, *P_GRID)
             for gamma in _gammas(costs)[::2]
         ]
+
+
+def _rows(task: Task) -> Rows:
+    losses = task.existing.losses(task.codes)
+    return Rows.of(task.X, task.codes, len(task.classes), losses)
 
 
 def _gammas(costs: Costs) -> list[float]:

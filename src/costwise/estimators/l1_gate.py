@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
-from costwise.estimators._adapt_common import GatedClassifier, Task, choose
+from costwise.estimators._adapt_common import GatedClassifier, Sweep, Task
 from costwise.estimators._adapt_linear import MOST_CUTS, Fit, Rows, linear_policies
 from costwise.estimators._adapt_shares import FURTHEST
 from costwise.estimators._adapt_solver import Penalty, Problem, Weights, solve, spread
@@ -63,6 +63,8 @@ class L1GateClassifier(GatedClassifier):
     trace_ : DataFrame
         Cost, score, features and share sent on training rows; with ``budget``, one row per model
         of the sweep, on validation rows.
+    point_ : dict
+        ``C`` and ``correct_weight`` of the model in use.
 
     Notes
     -----
@@ -76,7 +78,8 @@ class L1GateClassifier(GatedClassifier):
     >>> from sklearn.svm import SVC
     >>> X, y, costs = datasets.make_synthetic_2(400, separation=2)
     >>> accurate = SVC(gamma=1).fit(X, y)
-    >>> model = L1GateClassifier(accurate, budget=1.8, costs=costs, random_state=0).fit(X, y)
+    >>> model = L1GateClassifier(accurate, budget=1.8, costs=costs)
+    >>> model = model.fit(X, y, validation=(X, y))
     >>> model.score(X, y), float(model.cost(X).mean())
     (1.0, 1.74)
     """
@@ -116,61 +119,34 @@ class L1GateClassifier(GatedClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(
-        self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None
-    ) -> L1GateClassifier:
-        """Pick features, train the cheap model, train the gate.
-
-        Parameters
-        ----------
-        X : array or frame (n, d)
-            NaN is read as the training mean.
-        y : array (n,)
-            Labels.
-        existing_proba : array (n, n_classes), optional
-            Taken for the sake of a common signature; the baseline does not use the existing model
-            in training.
-        validation : (X, y), optional
-            Rows to choose on when ``budget`` is given.
-        """
-        self._validate_params()
-        task = self._read_task(X, y, existing_proba, validation)
+    def _fit_one(self, task: Task) -> None:
         with threadpool_limits(1):
-            rows = Rows.of(task.X, task.codes, len(task.classes), np.zeros(len(task.X)))
-            if self.budget is None:
-                support = l1_order(rows, float(self.C))[: self.n_features]
-                fit = Baseline(rows, support).fit(float(self.correct_weight))
-                verdict = task.training_judge()(*self._policies(fit, rows, task))
-                self.trace_ = pd.DataFrame([verdict.row()])
-            else:
-                fit = self._fit_best(task, rows)
-        self.policy_ = task.compose(*self._policies(fit, rows, task))
-        return self
+            rows = _rows(task)
+            support = l1_order(rows, float(self.C))[: self.n_features]
+            fit = Baseline(rows, support).fit(float(self.correct_weight))
+        gate, cheap = self._policies(fit, rows, task)
+        self.policy_ = task.compose(gate, cheap)
+        self.point_ = {"C": float(self.C), "correct_weight": float(self.correct_weight)}
+        self.trace_ = pd.DataFrame([task.training_judge()(gate, cheap).row()])
 
-    def _fit_best(self, task: Task, rows: Rows) -> Fit:
-        judge, fits, verdicts, lines = task.judge(), list[Fit](), [], []
-        for support, weight in self._sweep(rows):
-            fits.append(support.fit(weight))
-            verdicts.append(judge(*self._policies(fits[-1], rows, task)))
-            lines.append({"correct_weight": weight, **verdicts[-1].row()})
-        best = choose(verdicts, self.budget)
-        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
-        return fits[best]
-
-    def _sweep(self, rows: Rows) -> Iterator[tuple[Baseline, float]]:
+    def _sweep(self, task: Task) -> Sweep:
         """Every support that a strength and a number of features give, with every weight."""
-        seen = set()
-        for C in C_STEPS:
-            order = l1_order(rows, C)
-            for size in np.unique(np.geomspace(1, len(order) + 1, MOST_CUTS).astype(int)) - 1:
-                key = frozenset(order[:size])
-                if key in seen:
-                    continue
-                seen.add(key)
-                baseline = Baseline(rows, order[:size])
-                for weight in WEIGHT_STEPS:
-                    yield baseline, float(weight)
-                yield baseline, np.inf
+        sweep, seen = Sweep(task.judge()), set()
+        with threadpool_limits(1):
+            rows = _rows(task)
+            for C in C_STEPS:
+                order = l1_order(rows, C)
+                for size in np.unique(np.geomspace(1, len(order) + 1, MOST_CUTS).astype(int)) - 1:
+                    key = frozenset(order[:size])
+                    if key in seen:
+                        continue
+                    seen.add(key)
+                    baseline = Baseline(rows, order[:size])
+                    for weight in (*WEIGHT_STEPS, np.inf):
+                        fit = baseline.fit(float(weight))
+                        maker = partial(self._policies, fit, rows, task)
+                        sweep.add({"C": C, "correct_weight": float(weight)}, maker)
+        return sweep
 
     def _policies(
         self, fit: Fit, rows: Rows, task: Task
@@ -184,6 +160,10 @@ class L1GateClassifier(GatedClassifier):
             for weight in WEIGHT_STEPS[::-3]
             for C in C_STEPS
         ]
+
+
+def _rows(task: Task) -> Rows:
+    return Rows.of(task.X, task.codes, len(task.classes), np.zeros(len(task.X)))
 
 
 def l1_order(rows: Rows, C: float) -> tuple[int, ...]:

@@ -193,7 +193,8 @@ class GateCase(Case):
             raw, source = self._existing.answer(), policy.existing.output
         else:
             raw, source = self._cheap.answer(), policy.cheap.output
-        return translate(source, policy.output, np.asarray(raw)[None, :])[0]
+        answer: Floats = translate(source, policy.output, np.asarray(raw)[None, :])[0]
+        return answer
 
 
 def _as_one(bundles: list[Bundle]) -> Bundle:
