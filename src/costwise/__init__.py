@@ -12,6 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BudgetedForestClassifier": "costwise.estimators.budgeted_forest",
     "AdaptiveBoostingClassifier": "costwise.estimators.adaptive_boosting",
     "AdaptiveLinearClassifier": "costwise.estimators.adaptive_linear",
     "BudgetSearchCV": "costwise.frontier",

@@ -1,0 +1,245 @@
+"""Whole subtrees of small nodes, grown in one compiled call.
+
+Most nodes of a deep tree are small. Each column of such a node is sorted once; from then on every
+split keeps the sorted columns of both sides, so that a node costs a few steps per row and column
+and nothing else. Rows are numbered anew within the subtree, to stay in cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core.bit_columns import best_bit
+from costwise.core.compile import kernel
+from costwise.core.impurity import evaluate
+from costwise.core.stump_choice import path_prices
+from costwise.core.stumps import (
+    FLOOR,
+    GO_LEFT,
+    HEAVIER,
+    MISSING,
+    RIGHT,
+    best_gap,
+    better,
+    needed,
+    sort_small,
+    stream,
+)
+
+START, STOP, NUMBER, DEPTH = range(4)
+"""Columns of a node that waits for its split."""
+
+
+@kernel()
+def _load(blocks, column_feature, bits, classes, weights, rows, start, n, values, order, room):
+    """Copy the rows of a subtree and sort its columns, missing values last."""
+    own_bits, own_classes, own_weights, ids, loose, cells = room
+    per_line = blocks.shape[2]
+    for j in range(n):
+        row = rows[start + j]
+        ids[j] = j
+        own_classes[j], own_weights[j] = classes[row], weights[row]
+        for word in range(bits.shape[1]):
+            own_bits[j, word] = bits[row, word]
+    for column in range(column_feature.shape[0]):
+        if column_feature[column] < 0:
+            continue
+        for j in range(n):
+            x = blocks[column // per_line, rows[start + j], column % per_line]
+            loose[j] = x if x == x else np.inf  # infinity is not a value that data may have
+        sort_small(loose, n, values[column], order[column], cells)
+
+
+@kernel()
+def _split_column(values, order, start, stop, goes_left, spare_values, spare_order):
+    """Part a sorted column in two sorted columns."""
+    left, right = start, 0
+    for j in range(start, stop):
+        x, place = values[j], order[j]
+        values[left], order[left] = x, place
+        spare_values[right], spare_order[right] = x, place
+        goes = goes_left[place]
+        left += goes
+        right += 1 - goes
+    for j in range(right):
+        values[left + j], order[left + j] = spare_values[j], spare_order[j]
+    return left
+
+
+@kernel()
+def _count_missing(values, order, start, stop, classes, weights, missing):
+    """Values present in a sorted stretch; the class weights of the missing ones."""
+    n = stop - start
+    if values[stop - 1] == np.inf:
+        for k in range(missing.shape[0]):
+            missing[k] = 0.0
+        while n > 0 and values[start + n - 1] == np.inf:
+            n -= 1
+            missing[classes[order[start + n]]] += weights[order[start + n]]
+    return n
+
+
+@kernel()
+def _mark(feature, place, start, stop, cut, side, bit_low, bits, ids, values, order, goes_left):
+    """Note for each row of a node whether it goes left."""
+    if place >= 0:
+        column, positions = values[place], order[place]
+        for j in range(start, stop):
+            x = np.float64(column[j])
+            goes_left[positions[j]] = side == GO_LEFT if x == np.inf else x <= cut
+    else:
+        bit = -2 - place
+        for j in range(start, stop):
+            is_set = (bits[ids[j], bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
+            goes_left[ids[j]] = (is_set != 0) == bit_low[bit]
+
+
+_SIGNATURE = (
+    "int64(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), int64, uint64, int64,"
+    " {0}[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
+    " int32[::1], Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
+    " int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
+)
+
+
+@kernel(_SIGNATURE.format("float32"), _SIGNATURE.format("float64"))
+def grow_subtrees(
+    impurity, mode, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
+    weights, rows, costs, paths, nodes, free_number, feature, left, cuts, side_of_missing, counts,
+):  # fmt: skip
+    """Grow the subtrees of ``nodes`` (m, 4: start, stop, number, depth) into the arrays of the tree.
+
+    New nodes are numbered from ``free_number`` on; returns the first number not used. A right child
+    follows its left sibling. ``counts`` of the given nodes must be filled in.
+    """
+    free, own, group, fee = costs
+    most = np.int64(1)
+    for i in range(nodes.shape[0]):
+        most = max(most, nodes[i, STOP] - nodes[i, START])
+    n_columns, n_classes = column_feature.shape[0], counts.shape[1]
+    values, order = np.empty((n_columns, most), blocks.dtype), np.empty((n_columns, most), np.int32)
+    ids, goes_left = np.empty(most, np.int32), np.zeros(most, np.int64)
+    own_bits, own_classes = np.empty((most, bits.shape[1]), np.uint64), np.empty(most, np.int32)
+    own_weights, spare_values = np.empty(most), np.empty(most, blocks.dtype)
+    spare_order, row_classes, row_weights = (
+        np.empty(most + 2, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most),
+    )
+    sides, bit_counts = np.zeros((3, n_classes)), np.empty((64, n_classes))
+    room = (np.empty(most), np.empty(most, np.int64), sides)
+    price, opened = np.empty(own.shape[0]), np.empty(fee.shape[0], np.bool_)
+    on_path, parent = np.zeros(own.shape[0], np.bool_), np.full(2 * most + 1, -1, np.int64)
+    path_prices(own, group, fee, on_path, opened, price)
+    stack = np.empty((most + 1, 4), np.int64)
+    for i in range(nodes.shape[0]):
+        n = nodes[i, STOP] - nodes[i, START]
+        _load(
+            blocks, column_feature, bits, classes, weights, rows, nodes[i, START], n, values, order,
+            (own_bits, own_classes, own_weights, ids, spare_values, spare_order),
+        )  # fmt: skip
+        first = free_number
+        stack[0, START], stack[0, STOP] = 0, n
+        stack[0, NUMBER], stack[0, DEPTH] = nodes[i, NUMBER], nodes[i, DEPTH]
+        waiting, last = 1, np.int64(0)
+        while waiting > 0:
+            waiting -= 1
+            start, stop = stack[waiting, START], stack[waiting, STOP]
+            number, depth = stack[waiting, NUMBER], stack[waiting, DEPTH]
+            whole = evaluate(impurity, counts[number])
+            if whole <= 0.0 or depth >= max_depth:
+                continue
+            if free:
+                on_path[:] = paths[i]
+                above = number
+                while above != nodes[i, NUMBER]:
+                    above = parent[above - first]
+                    on_path[feature[above]] = True
+                path_prices(own, group, fee, on_path, opened, price)
+            best_decrease, best_price, best = 0.0, 0.0, -1
+            for turn in range(n_columns):
+                # What was chosen last is often good again, and a good start spares most of the work.
+                column = turn + last if turn + last < n_columns else turn + last - n_columns
+                f = column_feature[column]
+                if f < 0 or values[column, start] == values[column, stop - 1]:
+                    continue
+                bar = whole - needed(whole, price[f], best_decrease, best_price, best)
+                if not bar > 0.0:
+                    continue
+                found = _count_missing(
+                    values[column],
+                    order[column],
+                    start,
+                    stop,
+                    own_classes,
+                    own_weights,
+                    sides[MISSING],
+                )
+                score, cut, beyond, side = best_gap(
+                    impurity, mode, values[column, start:stop], order[column, start:stop], found, own_classes,
+                    own_weights, counts[number], found < stop - start, stream(seed, number, f), bar, room,
+                )  # fmt: skip
+                decrease = whole - score
+                if decrease > FLOOR * whole and better(
+                    decrease, price[f], f, best_decrease, best_price, best
+                ):
+                    best_decrease, best_price, best = decrease, price[f], f
+                    cuts[number, 0], cuts[number, 1], side_of_missing[number] = cut, beyond, side
+            for j in range(start, stop):
+                row_classes[j - start], row_weights[j - start] = (
+                    own_classes[ids[j]],
+                    own_weights[ids[j]],
+                )
+            chosen = best_bit(
+                impurity, own_bits, bit_feature, ids, start, stop - start, row_classes, row_weights,
+                counts[number], whole, price, best_decrease, best_price, best, bit_counts, sides[RIGHT],
+            )  # fmt: skip
+            if chosen < 0:
+                continue
+            if chosen != best:
+                side_of_missing[number] = HEAVIER
+            feature[number], left[number] = chosen, free_number
+            last = max(np.int64(place[chosen]), 0)
+            _mark(
+                chosen, place[chosen], start, stop, cuts[number, 0], side_of_missing[number], bit_low,
+                own_bits, ids, values, order, goes_left,
+            )  # fmt: skip
+            middle = start
+            for j in range(start, stop):  # the rows themselves, without values
+                spare_order[j - start] = ids[j]
+            right = stop - 1
+            for j in range(stop - start):
+                row = spare_order[j]
+                if goes_left[row] != 0:
+                    ids[middle] = row
+                    counts[free_number, own_classes[row]] += own_weights[row]
+                    middle += 1
+                else:
+                    ids[right] = row
+                    right -= 1
+            for k in range(n_classes):
+                counts[free_number + 1, k] = counts[number, k] - counts[free_number, k]
+            for column in range(n_columns):
+                # What is constant here stays so further down: its order is no longer needed.
+                if (
+                    column_feature[column] >= 0
+                    and values[column, start] != values[column, stop - 1]
+                ):
+                    _split_column(
+                        values[column],
+                        order[column],
+                        start,
+                        stop,
+                        goes_left,
+                        spare_values,
+                        spare_order,
+                    )
+            for child in range(2):
+                parent[free_number + child - first] = number
+                feature[free_number + child], left[free_number + child] = -1, -1
+                stack[waiting, START] = middle if child == 0 else start
+                stack[waiting, STOP] = stop if child == 0 else middle
+                stack[waiting, NUMBER], stack[waiting, DEPTH] = free_number + 1 - child, depth + 1
+                waiting += 1
+            free_number += 2
+    return free_number

@@ -1,0 +1,127 @@
+"""Forests that vote: from grown trees to the arrays that walks read, and their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from costwise.core.threads import Threads
+from costwise.core.trees import Trees
+from costwise.costs import FlatCosts
+
+Floats = npt.NDArray[np.float64]
+
+NODES = ("feature", "threshold", "left", "right", "missing_left", "value")
+
+
+def votes(counts: Floats) -> Floats:
+    """Values of nodes (m, 2K): a vote for the heaviest class (the first of equals), then the weights."""
+    ballots = np.zeros_like(counts)
+    ballots[np.arange(len(counts)), np.argmax(counts, axis=1)] = 1.0
+    return np.hstack([ballots, counts])
+
+
+def plant(grown: Sequence[Any], prior: Floats, *, single: bool = False) -> Trees:
+    """Voting trees from trees with class weights; ``prior`` (K,) is the answer of no tree at all."""
+    sizes = [len(tree.feature) for tree in grown]
+    root = np.cumsum([0, *sizes])[:-1].astype(np.int32)
+    offset = np.repeat(root, sizes)
+
+    def joined(name: str) -> npt.NDArray[Any]:
+        parts = [getattr(tree, name) for tree in grown]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    left, right = joined("left"), joined("right")
+    k = len(prior)
+    value = votes(joined("counts")) if grown else np.empty((0, 2 * k))
+    trees: Trees = Trees.build(
+        feature=joined("feature"), threshold=joined("threshold"), missing_left=joined("missing_left"),
+        left=np.where(left >= 0, left + offset, -1), right=np.where(right >= 0, right + offset, -1),
+        value=value, root=root, base=np.concatenate([prior, prior]), average=True, single=single,
+    )  # fmt: skip
+    return trees
+
+
+def after(trees: Trees, n_trees: int) -> Trees:
+    """The ensemble without its first trees."""
+    start = len(trees.feature) if n_trees >= trees.n_trees else int(trees.root[n_trees])
+    inner = trees.feature[start:] >= 0
+    parts = {name: getattr(trees, name)[start:] for name in NODES}
+    for side in ("left", "right"):
+        parts[side] = np.where(inner, parts[side] - start, -1).astype(np.int32)
+    return replace(
+        trees, **parts, root=trees.root[n_trees:] - np.int32(start), output=trees.output[n_trees:]
+    )
+
+
+def joined(first: Trees, second: Trees) -> Trees:
+    """Two parts of one ensemble put together again."""
+    start = np.int32(len(first.feature))
+    parts = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in NODES}
+    for side in ("left", "right"):
+        own = getattr(second, side)
+        shifted = np.where(own >= 0, own + start, own).astype(np.int32)
+        parts[side] = np.concatenate([getattr(first, side), shifted])
+    return replace(
+        first,
+        **parts,
+        root=np.concatenate([first.root, second.root + start]),
+        output=np.concatenate([first.output, second.output]),
+    )
+
+
+class Path:
+    """Bills and votes of some rows after every tree of a voting forest.
+
+    Attributes
+    ----------
+    quanta : list of int
+        Sum over the rows of what they paid, evaluations included, after each tree.
+    n_rows : int
+        Number of rows.
+    score : list of float
+        Share of rows whose majority vote is right after each tree.
+    features : list of int
+        Features bought by at least one row after each tree.
+    """
+
+    def __init__(
+        self,
+        X: Floats,
+        codes: npt.NDArray[np.intp],
+        trees: Trees,
+        costs: FlatCosts,
+        threads: Threads,
+    ) -> None:
+        from costwise.core.prefix import Prefixes
+
+        k = trees.n_outputs // 2
+        label = np.argmax(trees.value[:, :k], axis=1)
+        rows, everyone = Prefixes(X, trees, costs), np.arange(len(X))
+        ballots = np.zeros((len(X), k))
+        self.quanta: list[int] = []
+        self.score: list[float] = []
+        self.features: list[int] = []
+        self.n_rows, self.codes = len(X), codes
+        paid = 0
+        for tree in range(trees.n_trees):
+            paid += rows.follow(tree, threads) + costs.evaluation * len(X)
+            ballots[everyone, label[rows.ends]] += 1.0
+            self.quanta.append(paid)
+            self.score.append(float(np.mean(np.argmax(ballots, axis=1) == codes)))
+            self.features.append(int(rows.acquired.any(axis=0).sum()))
+
+    def within(self, limit: int | None) -> int:
+        """How many trees come before the first whose mean bill passes ``limit`` quanta."""
+        return n_within(self.quanta, self.n_rows, limit)
+
+
+def n_within(quanta: Sequence[int], n_rows: int, limit: int | None) -> int:
+    """How many sums are at most ``limit`` for each row; None is no limit."""
+    if limit is None:
+        return len(quanta)
+    return sum(paid <= limit * n_rows for paid in quanta)

@@ -1,0 +1,389 @@
+"""BudgetRF: random forests of cheap trees, under a budget for the mean bill."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from costwise.core.class_data import ClassData, prepare
+from costwise.core.greedy_tree import ClassTree, GreedyTree, Prices
+from costwise.core.stumps import RANDOM, SCAN
+from costwise.core.threads import Threads, count_threads
+from costwise.core.trees import Trees
+from costwise.costs import QUANTA_PER_UNIT, Costs, FlatCosts, budget_quanta
+from costwise.estimators._forest_impurity import make_impurity
+from costwise.estimators._forest_rows import hold_out, read_validation, read_weights
+from costwise.estimators._forest_votes import Path, after, joined, n_within, plant
+from costwise.estimators.base import CostAwareClassifier
+from costwise.exceptions import CostwiseWarning
+from costwise.policy.output import Output
+from costwise.policy.tree import TreePolicy
+
+Floats = npt.NDArray[np.float64]
+
+ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
+"""The values that the paper chooses from."""
+
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Training and validation rows."""
+
+    X: Any
+    codes: npt.NDArray[np.intp]
+    weight: Floats
+    X_valid: Any
+    codes_valid: npt.NDArray[np.intp]
+
+
+class BudgetedForestClassifier(CostAwareClassifier):
+    """A forest whose trees are cheap to walk, with as many of them as the budget pays for.
+
+    Every split takes the feature with the least price per impurity taken away from its worse side.
+    Trees are added until the mean bill on validation rows would pass the budget; a row pays for the
+    union of the features on its paths.
+
+    Parameters
+    ----------
+    budget : number, default=inf
+        Mean bill on the validation rows that the forest must keep. See :meth:`with_budget`.
+    costs : Costs, mapping or array, optional
+        Prices of the features; None means 1 each.
+    alpha : number, sequence of numbers or "validation", default=0.0
+        Threshold of the Pairs impurity: larger values stop trees earlier, which makes them cheaper.
+        Of several values (the paper's ten for "validation") the one with the best validation score
+        within the budget is taken.
+    max_trees : int, default=40
+        Trees to grow at most.
+    impurity : {"pairs", "powers", "entropy", "gini"} or list of terms, default="pairs"
+        "powers" is ``(sum n_i)**power - sum n_i**power``. A list of terms ``(weight, exponents)``,
+        one exponent per class, is a polynomial of the class weights. Entropy and Gini need
+        ``criterion="expected"``.
+    power : number, default=2
+        Exponent of "powers".
+    criterion : {"minimax", "expected"}, default="minimax"
+        Whether a split is judged by its worse side or by the mean over its sides.
+    thresholds : {"random", "histogram", "exact"}, default="random"
+        "random": 80, 40 or 20 thresholds per feature for more than 2000, more than 500 or fewer rows
+        in the node; "histogram": at most 255 quantile bins; "exact": all midpoints.
+    bootstrap : bool or "auto", default="auto"
+        Whether each tree sees a bootstrap sample, as in the paper. "auto": only where thresholds are
+        not random, since without it trees are better and bills no higher (see Notes).
+    free_on_path : bool, default=False
+        Charge a split nothing for features, and groups, that the path to the node has bought. The
+        paper charges the full price at every split; bills count a feature once in any case.
+    max_depth : int, optional
+        Levels of splits; None means until leaves are pure.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, multiplied with ``sample_weight``.
+    validation_fraction : float or None, default=0.1
+        Share of the rows held out to measure bills and scores when ``fit`` gets no validation set.
+        None: all rows train and measure.
+    n_jobs : int, optional
+        Threads; None means all cores. The model does not depend on it.
+    random_state : int, RandomState or None
+        Seed of hold-out, bootstrap and thresholds.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The threshold that was taken.
+    n_trees_ : int
+        Trees within the budget.
+    trace_ : DataFrame
+        One row per tree grown: n_trees, cost (mean validation bill), score (validation accuracy),
+        features (read by at least one validation row). Rows past ``n_trees_`` are over the budget.
+    alphas_ : DataFrame or None
+        Trees, cost and score within the budget for each alpha tried.
+
+    Notes
+    -----
+    Paper: Nan, Wang, Saligrama, "Feature-Budgeted Random Forest", ICML 2015, Algorithm 1, eq. 11.
+
+    Differs from the paper: no bootstrap by default. On draws from Forest with its 40 trees, random
+    thresholds alone give enough variety, and the error falls by about two points at the same bill.
+    A stump must take away more than 1e-7 of the impurity. The fee of a group is part of the price of
+    each of its features in the risk. Missing values go to the side that leaves less impurity. If the
+    first tree is over the budget, the answer is the training prior and costs nothing.
+
+    Examples
+    --------
+    >>> from costwise import BudgetedForestClassifier, datasets
+    >>> heart = datasets.load_heart()
+    >>> model = BudgetedForestClassifier(alpha=2, costs=heart.costs, random_state=0)
+    >>> model = model.fit(heart.data, heart.target)
+    >>> cheap = model.with_budget(3)
+    >>> 0 < cheap.n_trees_ < model.n_trees_, bool(cheap.trace_["cost"][cheap.n_trees_ - 1] <= 3)
+    (True, True)
+    """
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
+    policy_: TreePolicy
+    trace_: pd.DataFrame
+    alphas_: pd.DataFrame | None
+    alpha_: float
+    bills_: list[int]
+    n_validation_: int
+    rest_: TreePolicy | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "budget": [Interval(Real, 0, None, closed="both")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"validation"}), "array-like"],
+        "max_trees": [Interval(Integral, 1, None, closed="left")],
+        "impurity": [StrOptions({"pairs", "powers", "entropy", "gini"}), list, tuple],
+        "power": [Interval(Real, 2, None, closed="left")],
+        "criterion": [StrOptions({"minimax", "expected"})],
+        "thresholds": [StrOptions({"random", "histogram", "exact"})],
+        "bootstrap": ["boolean", StrOptions({"auto"})],
+        "free_on_path": ["boolean"],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        budget: float = float("inf"),
+        *,
+        costs: Any = None,
+        alpha: Any = 0.0,
+        max_trees: int = 40,
+        impurity: Any = "pairs",
+        power: float = 2,
+        criterion: str = "minimax",
+        thresholds: str = "random",
+        bootstrap: bool | str = "auto",
+        free_on_path: bool = False,
+        max_depth: int | None = None,
+        class_weight: Any = None,
+        validation_fraction: float | None = 0.1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.costs = costs
+        self.alpha = alpha
+        self.max_trees = max_trees
+        self.impurity = impurity
+        self.power = power
+        self.criterion = criterion
+        self.thresholds = thresholds
+        self.bootstrap = bootstrap
+        self.free_on_path = free_on_path
+        self.max_depth = max_depth
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
+    ) -> BudgetedForestClassifier:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NaN is a missing value.
+        y : array (n,)
+            Labels.
+        sample_weight : array (n,), optional
+            Weights of the rows.
+        validation : pair (X, y), optional
+            Rows to measure bills and scores on, instead of a share of the training rows.
+        """
+        self._validate_params()
+        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        codes = self._read_labels(y)
+        alphas = self._alphas()
+        weight = read_weights(sample_weight, self.class_weight, X, y)
+        rng = np.random.default_rng(
+            check_random_state(self.random_state).randint(2**31 - 1, size=4)
+        )
+        rows = self._rows(X, codes, weight, validation, rng)
+        seeds = rng.integers(2**63, size=self._n_trees(), dtype=np.uint64)
+        prior = np.bincount(rows.codes, weights=rows.weight, minlength=len(self.classes_))
+        prior /= prior.sum()
+        with Threads(count_threads(self.n_jobs)) as threads:
+            data = prepare(rows.X, self.thresholds, threads, _whole(rows.weight))
+            runs = []
+            for alpha in alphas:
+                grown = self._grow(data, rows, costs.flat, alpha, seeds, threads)
+                trees = plant(grown, prior)
+                runs.append(
+                    (trees, Path(rows.X_valid, rows.codes_valid, trees, costs.flat, threads))
+                )
+        self._choose(alphas, runs, costs)
+        return self
+
+    def _alphas(self) -> list[float]:
+        if isinstance(self.alpha, str):
+            return list(ALPHAS)
+        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).tolist()
+        if not alphas or not all(0 <= alpha < math.inf for alpha in alphas):
+            raise ValueError(
+                f"alpha is {self.alpha!r}: give a number >= 0, several of them, or 'validation'."
+            )
+        return alphas
+
+    def _n_trees(self) -> int:
+        """Trees to grow: one where all would be the same."""
+        if self._bootstraps() or self.thresholds == "random":
+            return self.max_trees
+        if self.max_trees > 1:
+            warnings.warn(
+                f"thresholds={self.thresholds!r} with bootstrap=False makes all trees the same: one is grown. "
+                "Use bootstrap=True, or max_trees=1.",
+                CostwiseWarning,
+                stacklevel=3,
+            )
+        return 1
+
+    def _bootstraps(self) -> bool:
+        return self.thresholds != "random" if self.bootstrap == "auto" else bool(self.bootstrap)
+
+    def _rows(self, X: Any, codes: Any, weight: Floats, validation: Any, rng: Any) -> _Rows:
+        if validation is not None:
+            return _Rows(X, codes, weight, *read_validation(self, validation, self.classes_))
+        if self.validation_fraction is not None:
+            train, held = hold_out(codes, self.validation_fraction, rng)
+            if len(held) and (weight[train] > 0).any():
+                return _Rows(X[train], codes[train], weight[train], X[held], codes[held])
+        return _Rows(X, codes, weight, X, codes)
+
+    def _grow(
+        self,
+        data: ClassData,
+        rows: _Rows,
+        flat: FlatCosts,
+        alpha: float,
+        seeds: Any,
+        threads: Threads,
+    ) -> list[ClassTree]:
+        """All trees; which thread grows which does not matter."""
+        k = len(self.classes_)
+        grower = GreedyTree(
+            data, rows.codes.astype(np.int32), k,
+            make_impurity(self.impurity, alpha, float(self.power), self.criterion, k),
+            RANDOM if self.thresholds == "random" else SCAN, _prices(flat, self.free_on_path),
+            UNLIMITED if self.max_depth is None else self.max_depth,
+        )  # fmt: skip
+        n, bootstraps = len(rows.codes), self._bootstraps()
+        grown: list[Any] = [None] * len(seeds)
+
+        def work(tree: int) -> None:
+            weight = rows.weight
+            if bootstraps:
+                drawn = np.random.default_rng(int(seeds[tree])).integers(n, size=n)
+                weight = weight * np.bincount(drawn, minlength=n)
+                if not (weight > 0).any():
+                    weight = rows.weight
+            grown[tree] = grower.grow(weight, seeds[tree])
+
+        threads.run(len(seeds), work)
+        return grown
+
+    def _choose(self, alphas: list[float], runs: list[tuple[Trees, Path]], costs: Costs) -> None:
+        """Take the alpha with the best validation score within the budget; ties: cheaper, earlier."""
+        limit = budget_quanta(self.budget)
+        table = []
+        for alpha, (trees, path) in zip(alphas, runs, strict=True):
+            kept = path.within(limit)
+            score = path.score[kept - 1] if kept else self._prior_score(trees, path)
+            bill = path.quanta[kept - 1] if kept else 0
+            table.append((alpha, kept, bill / (QUANTA_PER_UNIT * path.n_rows), score))
+        best = min(range(len(table)), key=lambda i: (-table[i][3], table[i][2], i))
+        trees, path = runs[best]
+        self.alpha_ = alphas[best]
+        names = ["alpha", "n_trees", "cost", "score"]
+        self.alphas_ = pd.DataFrame(table, columns=names) if len(table) > 1 else None
+        self.bills_, self.n_validation_ = path.quanta, path.n_rows
+        self.trace_ = pd.DataFrame(
+            {
+                "n_trees": np.arange(1, trees.n_trees + 1),
+                "cost": [paid / (QUANTA_PER_UNIT * path.n_rows) for paid in path.quanta],
+                "score": path.score,
+                "features": path.features,
+            }
+        )
+        self._keep(trees, costs, limit)
+
+    def _prior_score(self, trees: Trees, path: Path) -> float:
+        return float(np.mean(path.codes == np.argmax(trees.base[: len(self.classes_)])))
+
+    def _keep(self, trees: Trees, costs: Costs, limit: int | None) -> None:
+        """Split all trees at the budget: what is used, and what is kept for larger budgets."""
+        kept = n_within(self.bills_, self.n_validation_, limit)
+        if kept == 0:
+            warnings.warn(
+                f"budget={self.budget} does not pay for a single tree (the first has a mean bill of "
+                f"{self.trace_['cost'][0]:g}): the model answers with the training prior. Use a larger budget, or a "
+                "larger alpha for cheaper trees.",
+                CostwiseWarning,
+                stacklevel=3,
+            )
+        output = Output("votes", self.classes_)
+        self.policy_ = TreePolicy(costs, output, trees.first(kept))
+        self.rest_ = None
+        if kept < trees.n_trees:
+            self.rest_ = TreePolicy(costs, output, after(trees, kept))
+
+    @property
+    def n_trees_(self) -> int:
+        """Trees within the budget."""
+        self._check_fitted()
+        return int(self.policy_.trees.n_trees)
+
+    def with_budget(self, budget: float) -> BudgetedForestClassifier:
+        """The fitted forest under another budget, without growing anything: a prefix of the same trees.
+
+        ``alpha_`` stays as it was chosen.
+        """
+        self._check_fitted()
+        limit = budget_quanta(budget)
+        other = copy.copy(self)
+        other.budget = budget
+        trees = self.policy_.trees
+        if self.rest_ is not None:
+            trees = joined(trees, self.rest_.trees)
+        other._keep(trees, self.costs_, limit)
+        return other
+
+    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
+        """Budgets from the cheapest feature to all of them, in even ratios."""
+        names = list(X.columns) if hasattr(X, "columns") else None
+        costs = Costs.of(self.costs, np.shape(X)[1], names)
+        flat = costs.flat
+        fees = np.where(flat.group >= 0, flat.fee[flat.group], 0) if len(flat.fee) else 0
+        prices = (flat.price + fees) / QUANTA_PER_UNIT
+        if not (prices > 0).any():
+            return [{"budget": float("inf")}]
+        low = float(prices[prices > 0].min())
+        return [{"budget": float(b)} for b in np.geomspace(low, max(costs.total, low), 12)]
+
+
+def _prices(flat: FlatCosts, free_on_path: bool) -> Prices:
+    """Prices in the smallest unit that divides all of them: scaling all prices changes nothing."""
+    unit = math.gcd(*flat.price.tolist(), *flat.fee.tolist()) or 1
+    return Prices(flat.price // unit, flat.group, flat.fee // unit, free_on_path)
+
+
+def _whole(weight: Floats) -> npt.NDArray[np.int64] | None:
+    """Weights as whole numbers for the bins; None where all are the same."""
+    if (weight == weight[0]).all():
+        return None
+    return np.rint(np.ldexp(weight, 20 - math.frexp(float(weight.max()))[1])).astype(np.int64)
