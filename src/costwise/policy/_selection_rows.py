@@ -262,7 +262,7 @@ class Rows:
         model, raw = self._model, self.raw(rows)
         chances: Floats = raw
         if isinstance(model.scorer, Linear):
-            chances = links.softmax(raw)  # type: ignore[no-untyped-call]
+            chances = links.softmax(raw)
         guess = np.argmax(raw, axis=1)
         metas, self._last[rows] = meta_features(
             chances.max(axis=1), guess, self.spent[rows] / max(model.prices.total, 1),
