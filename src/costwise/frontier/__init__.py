@@ -6,6 +6,7 @@ from costwise.frontier._compare import compare
 from costwise.frontier._comparison import Choice, Comparison
 from costwise.frontier._methods import METHODS
 from costwise.frontier._points import Frontier, Point
+from costwise.frontier._rebuild import make_method, train_choice
 from costwise.frontier._search import BudgetSearchCV
 
 __all__ = [
@@ -16,4 +17,6 @@ __all__ = [
     "Frontier",
     "Point",
     "compare",
+    "make_method",
+    "train_choice",
 ]

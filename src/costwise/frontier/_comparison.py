@@ -258,7 +258,7 @@ class Comparison:
     def to_markdown(self, tolerance: float = 0.01) -> str:
         """The table as Markdown."""
         table = self.table(tolerance)
-        columns: list[tuple[str, str]] = table.columns.tolist()
+        columns: list[Any] = list(table.columns)
         heads = [f"{a}, {b}" if a.startswith("budget") else b for a, b in columns]
         lines = [["method", *heads], ["---"] + ["---:"] * len(columns)]
         for name, row in zip(table.index, table.to_numpy(), strict=True):

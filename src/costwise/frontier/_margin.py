@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -58,11 +59,17 @@ def critical_value(pulls: Floats, confidence: float) -> float:
     pulls = pulls[errors > 0] / errors[errors > 0, None]
     if len(pulls) == 0:
         return single
-    draws = np.random.default_rng(0).standard_normal((DRAWS, pulls.shape[1]))
+    draws = _draws(pulls.shape[1])
     largest = np.full(DRAWS, -np.inf)
     for pull in pulls:  # one point at a time: memory stays small, and the order of sums fixed
         np.maximum(largest, np.add.reduce(draws * pull, axis=1), out=largest)
     return max(single, float(np.quantile(largest, confidence)))
+
+
+@lru_cache(maxsize=2)
+def _draws(blocks: int) -> Floats:
+    """The same draws each time: bounds are reproducible."""
+    return np.random.default_rng(0).standard_normal((DRAWS, blocks))
 
 
 def margins(
