@@ -119,3 +119,31 @@ def early_exit(trees, X, every, rule, threshold, keep=5):
                 level[i] = number
         active = [i for i, stays_on in zip(active, stays, strict=True) if stays_on]
     return level, [float(trees.base[0]) + t for t in total], evaluated, read
+
+
+def lambda_gradients(grades, scores, weights, cut):
+    """Negative gradients and curvatures of one query, pair by pair (Burges 2010, section 4 to 7)."""
+    m = len(grades)
+    order = ranked(scores)
+    rank = {i: r for r, i in enumerate(order, start=1)}
+    best = dcg(sorted(grades, reverse=True), cut)
+    gradient, curvature, total = [0.0] * m, [0.0] * m, 0.0
+    if best == 0:
+        return gradient, curvature
+    spread = len(set(scores)) > 1
+    for i in range(m):
+        for j in range(m):
+            if grades[i] <= grades[j] or min(rank[i], rank[j]) > cut:
+                continue
+            swap = (2 ** grades[i] - 2 ** grades[j]) / best
+            swap *= abs(1 / math.log2(1 + rank[i]) - 1 / math.log2(1 + rank[j]))
+            if spread:
+                swap /= 0.01 + abs(scores[i] - scores[j])
+            wrong = 1 / (1 + math.exp(scores[i] - scores[j]))
+            gradient[i] += swap * wrong * weights[j]
+            gradient[j] -= swap * wrong * weights[i]
+            curvature[i] += swap * wrong * (1 - wrong) * weights[j]
+            curvature[j] += swap * wrong * (1 - wrong) * weights[i]
+            total += swap * wrong * (weights[i] + weights[j])
+    factor = math.log2(1 + total) / total if total else 1.0
+    return [g * factor for g in gradient], [c * factor for c in curvature]

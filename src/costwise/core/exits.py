@@ -210,11 +210,14 @@ def leave(score, bounds, rule, level, keep, stays):
 
 
 @kernel()
-def _sort(score, exit_of, order, spare):
-    """Sort row numbers by exit, then score, both falling; equal ones stay in order.
+def sort_falling(score, exit_of, order):
+    """Sort row numbers by exit (where there are exits), then score, both falling; in place.
 
-    Merges runs of growing length; the compiler needs ten times as long for numpy's argsort.
+    Equal ones stay in order. Merges runs of growing length; the compiler needs ten times as long
+    for numpy's argsort.
     """
+    spare = np.empty_like(order)
+    exits = exit_of.shape[0] > 0
     m = order.shape[0]
     length = 1
     while length < m:
@@ -225,9 +228,9 @@ def _sort(score, exit_of, order, spare):
                 take_left = j >= high
                 if i < middle and j < high:
                     a, b = order[i], order[j]
-                    take_left = exit_of[a] > exit_of[b] or (
-                        exit_of[a] == exit_of[b] and score[a] >= score[b]
-                    )
+                    take_left = score[a] >= score[b]
+                    if exits and exit_of[a] != exit_of[b]:
+                        take_left = exit_of[a] > exit_of[b]
                 if take_left:
                     spare[k] = order[i]
                     i += 1
@@ -254,7 +257,7 @@ def ranking_scores(score, exit_of, bounds):
         if not moved:
             continue
         order = np.arange(start, stop)
-        _sort(score, exit_of, order, np.empty(stop - start, np.int64))
+        sort_falling(score, exit_of, order)
         shift = 0.0
         before, above, level = 0.0, np.inf, exit_of[order[0]]
         for i in order:

@@ -22,6 +22,7 @@ from costwise.estimators._boosting import BinnedData, Booster, Settings, assembl
 from costwise.estimators._held_out import hold_out, read_validation
 from costwise.estimators._linear_common import read_weight
 from costwise.estimators._losses import Loss
+from costwise.estimators._ranking import hold_out_queries, read_qid, split_validation
 from costwise.estimators._rounds import Earlier, Plan, Rounds, Score
 from costwise.estimators._tree_parts import join, staged, without_base
 from costwise.estimators.base import CostAware
@@ -38,12 +39,16 @@ GRID_POINTS = 13
 class Training:
     """Everything read and checked, ready for the booster."""
 
-    def __init__(self, X: Array, y: Floats, weight: Floats | None, costs: Costs) -> None:
+    def __init__(
+        self, X: Array, y: Floats, weight: Floats | None, costs: Costs, qid: Array | None = None
+    ) -> None:
         # A row without weight is a row that is not there.
         if weight is not None and not weight.all():
             kept = weight > 0
             X, y, weight = X[kept], y[kept], weight[kept]
-        self.X, self.y, self.weight, self.costs = X, y, weight, costs
+            qid = None if qid is None else qid[kept]
+        self.X, self.y, self.weight, self.costs, self.qid = X, y, weight, costs, qid
+        self.qid_held: Array | None = None
         self.X_held: Array | None = None
         self.y_held: Floats | None = None
         self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
@@ -55,6 +60,8 @@ class Training:
         self.X_held, self.y_held = self.X[rows], self.y[rows]
         self.X, self.y = self.X[kept], self.y[kept]
         self.weight = None if self.weight is None else self.weight[kept]
+        if self.qid is not None:
+            self.qid, self.qid_held = self.qid[kept], self.qid[rows]
 
     def bin(self, threads: Threads) -> BinnedData:
         """Bin the rows and those held out."""
@@ -101,6 +108,10 @@ class Miser(CostAware):
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
         raise NotImplementedError
 
+    def _loss_of(self, y: Floats, weight: Floats | None, qid: Array | None) -> Loss:
+        """The loss, where queries may matter."""
+        return self._loss(y, weight)
+
     def _output(self) -> Output:
         raise NotImplementedError
 
@@ -112,7 +123,7 @@ class Miser(CostAware):
         """Targets of further rows, as :meth:`_read_targets` codes them."""
         raise NotImplementedError
 
-    def _score_of(self, y: Floats, loss: Loss) -> Score:
+    def _score_of(self, y: Floats, loss: Loss, qid: Array | None = None) -> Score:
         """How validation rows are scored: by their loss, or by the caller's function."""
         if callable(self.scoring):
             scoring: Callable[..., float] = self.scoring
@@ -122,22 +133,31 @@ class Miser(CostAware):
 
     # Fitting --------------------------------------------------------------------------------------
 
-    def _read_all(self, X: Any, y: Any, sample_weight: Any, validation: Any) -> Training:
+    def _read_all(
+        self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any = None
+    ) -> Training:
         """Check parameters, data and prices, and hold rows out where that was asked for."""
         self._validate_params()
         X, y, costs = self._read_training(X, y, dtype="numeric")
-        training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs)
+        qid = None if qid is None else read_qid(qid, len(X))
+        training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs, qid)
         if validation is not None and self.validation_fraction is not None:
             raise ValueError(
                 "both validation and validation_fraction were given: give one of the two."
             )
         if validation is not None:
+            if qid is not None:
+                validation, training.qid_held = split_validation(validation)
             X_held, y_held = read_validation(self, validation)
             training.X_held, training.y_held = X_held, self._code(y_held, "validation")
         elif self.validation_fraction is not None:
             codes = training.y if hasattr(self, "classes_") else None
             rng = np.random.default_rng([self.seed_, 0])
-            training.set_aside(hold_out(len(training.y), codes, self.validation_fraction, rng))
+            if training.qid is not None:
+                rows = hold_out_queries(training.qid, self.validation_fraction, rng)
+            else:
+                rows = hold_out(len(training.y), codes, self.validation_fraction, rng)
+            training.set_aside(rows)
         return training
 
     def _begin(self) -> None:
@@ -152,11 +172,17 @@ class Miser(CostAware):
         say_if_cold(score_packed)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, validation: Any, cap: int | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        validation: Any,
+        cap: int | None = None,
+        qid: Any = None,
     ) -> Self:
         self._begin()
         earlier = self.policy_ if self.warm_start and hasattr(self, "policy_") else None
-        training = self._read_all(X, y, sample_weight, validation)
+        training = self._read_all(X, y, sample_weight, validation, qid)
         if cap is not None:
             training.allowed = training.costs.flat.price <= cap
         with Threads(count_threads(self.n_jobs)) as threads:
@@ -187,12 +213,13 @@ class Miser(CostAware):
         """Run the rounds on data already binned, and keep the best of them."""
         self._threads = threads
         try:
-            loss = self._loss(training.y, training.weight)
+            loss = self._loss_of(training.y, training.weight, training.qid)
             base = loss.base() if self.init == "prior" else np.zeros(loss.n_outputs)
             held = None
             if training.y_held is not None:
-                held_loss = self._loss(training.y_held)
-                held = (held_loss, self._score_of(training.y_held, held_loss))
+                held_loss = self._loss_of(training.y_held, None, training.qid_held)
+                score = self._score_of(training.y_held, held_loss, training.qid_held)
+                held = (held_loss, score)
             before = None
             if earlier is not None:
                 base = earlier.trees.base
@@ -258,12 +285,13 @@ class Miser(CostAware):
         sample_weight: Any = None,
         *,
         validation: Any = None,
+        qid: Any = None,
     ) -> list[Self]:
         """Fit one model for each ``lam``; they share the reading and binning of the data.
 
         Parameters
         ----------
-        X, y, sample_weight, validation
+        X, y, sample_weight, validation, qid
             As for ``fit``.
         lams : sequence of float
             Values of ``lam``.
@@ -273,7 +301,7 @@ class Miser(CostAware):
         list of fitted estimators, in the order of ``lams``
         """
         self._begin()
-        training = self._read_all(X, y, sample_weight, validation)
+        training = self._read_all(X, y, sample_weight, validation, qid)
         fitted = []
         with Threads(count_threads(self.n_jobs)) as threads:
             data = training.bin(threads)
@@ -285,7 +313,7 @@ class Miser(CostAware):
 
     # The trade-off --------------------------------------------------------------------------------
 
-    def lam_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def lam_max(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> float:
         """Return the ``lam`` from which on nothing that has a price is bought.
 
         It is the largest ratio of gain to price among the first splits (METHODS of the grid in the
@@ -294,12 +322,12 @@ class Miser(CostAware):
         probe = copy.copy(self)
         probe.seed_ = 0
         probe.validation_fraction = None
-        training = probe._read_all(X, y, sample_weight, None)
+        training = probe._read_all(X, y, sample_weight, None, qid)
         settings = probe._settings()
         with Threads(count_threads(self.n_jobs)) as threads:
             data = training.bin(threads)
             booster = Booster(data, training.costs.flat, settings, threads)
-            loss = probe._loss(training.y, training.weight)
+            loss = probe._loss_of(training.y, training.weight, training.qid)
             base = loss.base() if self.init == "prior" else np.zeros(loss.n_outputs)
             gradients = np.empty((loss.n_outputs, len(training.y)))
             loss.gradients(np.zeros_like(gradients), base, gradients, threads)
@@ -316,9 +344,9 @@ class Miser(CostAware):
         scale = loss.total_weight if self.lam_scale == "mean" else 1.0
         return float((gains[priced] / prices[priced]).max() / scale)
 
-    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
+    def trade_off_grid(self, X: Any, y: Any, qid: Any = None) -> list[dict[str, Any]]:
         """Values of ``lam`` from :meth:`lam_max` down over four decades, then 0: cheapest first."""
-        top = self.lam_max(X, y)
+        top = self.lam_max(X, y, qid=qid)
         lams = [] if top == 0 else (top * np.logspace(0, -GRID_DECADES, GRID_POINTS)).tolist()
         return [{"lam": lam} for lam in [*lams, 0.0]]
 

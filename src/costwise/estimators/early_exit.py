@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core.queries import Queries
 from costwise.costs import Costs, as_floats
+from costwise.estimators._ranking import RankingScore
 from costwise.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
-from costwise.metrics import ndcg_at_k
 from costwise.policy.exit import LOWEST, QUERY_RULES, ExitPolicy
 from costwise.policy.tree import TreePolicy
 from costwise.runtime import Session
@@ -152,7 +151,7 @@ class EarlyExit(CostAware):
         return type(self)(**params)
 
 
-class EarlyExitRegressor(EarlyExit, CostAwareRegressor):
+class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
     """A staged ranking model whose unpromising documents leave early.
 
     After every ``every`` rounds the documents of a query are compared by their partial scores, and
@@ -310,11 +309,8 @@ class EarlyExitRegressor(EarlyExit, CostAwareRegressor):
         quanta = self.costs_.quanta(outcome.acquired)
         return as_floats(quanta + outcome.evaluated * self.costs_.flat.evaluation)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> float:
-        """R2 of the scores; with ``qid``, NDCG@5 of the ranking."""
-        if qid is not None:
-            return ndcg_at_k(y, self.predict(X, qid=qid), qid)
-        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+    def _ranking_scores(self, X: Any, qid: Any) -> Any:
+        return self.predict(X, qid=qid)
 
     def session(  # type: ignore[override]
         self, budget: Any = None, one_by_one: bool = False, documents: int | None = None

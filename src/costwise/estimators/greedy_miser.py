@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,15 +12,18 @@ from sklearn.utils._param_validation import StrOptions
 
 from costwise.estimators._losses import Logistic, Loss, Multinomial, Squared
 from costwise.estimators._miser import Miser
-from costwise.estimators._rounds import Score
+from costwise.estimators._ranking import RankingScore, queries_of
+from costwise.estimators._ranking_loss import LambdaRank
+from costwise.estimators._rounds import Plan, Score
 from costwise.estimators.base import CostAwareClassifier, CostAwareRegressor
+from costwise.metrics import ndcg_at_k
 from costwise.policy.output import Output
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
 
-class GreedyMiserRegressor(CostAwareRegressor, Miser):
+class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
     """Boosted regression trees that pay for the features they are the first to use.
 
     Each tree fits the residuals of those before it. A split is worth its decrease of the squared
@@ -32,6 +36,9 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
         What one unit of money is worth in units of the loss; see ``lam_scale``.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    loss : {"squared", "lambdarank"}, default="squared"
+        Squared error of each row, as in the paper; or LambdaMART's loss over pairs of documents of a
+        query, which needs ``qid`` in ``fit`` and always takes Newton steps in the leaves.
     n_rounds : int, default=100
         Trees.
     learning_rate : float, default=0.1
@@ -61,8 +68,9 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
         Share of the features that a tree may use.
     validation_fraction : float, optional
         Share of the rows to hold out; the model is then cut to the best round on them.
-    scoring : {"loss"} or callable, default="loss"
-        What the best round is best in: the loss, or ``scoring(y, prediction)``, larger is better.
+    scoring : {"loss", "ndcg"} or callable, default="loss"
+        What the best round is best in: the loss (1 - NDCG@5 with ``loss="lambdarank"``), NDCG@5 by
+        query (with ``qid``), or ``scoring(y, prediction)``, larger is better.
     warm_start : bool, default=False
         Let ``fit`` go on from the fitted model, which remembers what was bought.
     n_jobs : int, optional
@@ -112,11 +120,18 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
     ([0, 2], 2.0)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Miser._parameter_constraints,
+        "loss": [StrOptions({"squared", "lambdarank"})],
+        "scoring": [StrOptions({"loss", "ndcg"}), callable],
+    }
+
     def __init__(
         self,
         lam: float = 0.0,
         *,
         costs: Any = None,
+        loss: str = "squared",
         n_rounds: int = 100,
         learning_rate: float = 0.1,
         max_depth: int = 3,
@@ -137,6 +152,7 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
     ) -> None:
         self.lam = lam
         self.costs = costs
+        self.loss = loss
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -156,7 +172,7 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None
     ) -> GreedyMiserRegressor:
         """Grow the trees.
 
@@ -168,10 +184,13 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
             Targets.
         sample_weight : array (n,), optional
             Weights of the rows; integers equal repetition.
-        validation : (X, y), optional
+        qid : array (n,), optional
+            Query of each row. ``loss="lambdarank"`` and ``scoring="ndcg"`` need it, and
+            ``validation_fraction`` then holds out whole queries.
+        validation : (X, y), or (X, y, qid) where ``qid`` is given, optional
             Rows to choose the best round on.
         """
-        return self._fit(X, y, sample_weight, validation)
+        return self._fit(X, y, sample_weight, validation, qid=qid)
 
     def _read_targets(self, y: Any) -> Floats:
         return np.asarray(y, dtype=np.float64)
@@ -181,6 +200,22 @@ class GreedyMiserRegressor(CostAwareRegressor, Miser):
 
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
         return Squared(y, np.empty(0) if weight is None else weight)
+
+    def _loss_of(self, y: Floats, weight: Floats | None, qid: Array | None) -> Loss:
+        if self.loss != "lambdarank":
+            return self._loss(y, weight)
+        queries = queries_of(qid, len(y), "loss='lambdarank'")
+        return LambdaRank(y, queries, np.empty(0) if weight is None else weight)
+
+    def _score_of(self, y: Floats, loss: Loss, qid: Array | None = None) -> Score:
+        if self.scoring != "ndcg":
+            return super()._score_of(y, loss)
+        queries_of(qid, len(y), "scoring='ndcg'")
+        return lambda raw: ndcg_at_k(y, raw[:, 0], qid)
+
+    def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
+        plan = super()._plan(allowed)
+        return replace(plan, newton=True) if self.loss == "lambdarank" else plan
 
     def _output(self) -> Output:
         return Output("value")
@@ -356,7 +391,8 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         known = np.isin(y, self.classes_)
         if not known.all():
             raise ValueError(
-                f"{what} has the label {np.asarray(y)[~known].tolist()[0]!r}, which y has not: give rows of known classes."
+                f"{what} has the label {np.asarray(y)[~known].tolist()[0]!r}, which y has not: give rows of known "
+                "classes."
             )
         codes: Floats = np.searchsorted(self.classes_, y).astype(np.float64)
         return codes
@@ -374,7 +410,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
     def _output(self) -> Output:
         return Output("log-odds" if self._binary() else "logits", self.classes_)
 
-    def _score_of(self, y: Floats, loss: Loss) -> Score:
+    def _score_of(self, y: Floats, loss: Loss, qid: Array | None = None) -> Score:
         if self.scoring != "accuracy":
             return super()._score_of(y, loss)
         output, labels = self._output(), y.astype(np.intp)

@@ -197,7 +197,7 @@ class _Batch:
         self.acquired = np.zeros(X.shape if keep_bill else (0, X.shape[1]), dtype=bool)
         self.opened = np.zeros((len(X), len(policy.costs.flat.fee)), dtype=bool)
         if policy._packed is None:
-            policy._packed = trees.packed()  # type: ignore[no-untyped-call]
+            policy._packed = trees.packed()
         self.model = (self.X, policy._packed, trees.value, trees.root, trees.output)
 
     def stages(self, first_query: int, last_query: int) -> None:
