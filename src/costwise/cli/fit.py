@@ -1,0 +1,95 @@
+"""``costwise fit``: from a file, prices and a budget to a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from costwise.cli._terminal import explained, money, notes, print_json, written
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(fit)
+
+
+def fit(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)],
+    target: Annotated[str, typer.Option(help="Column to predict.", show_default=False)],
+    budget: Annotated[float, typer.Option(help="Largest mean bill per row.", show_default=False)],
+    costs: Annotated[
+        Path | None, typer.Option(help="YAML of prices; without it every feature costs 1.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Method by name, or 'auto' to compare and take the best.")
+    ] = "auto",
+    output: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path(
+        "model.costwise"
+    ),
+    confidence: Annotated[
+        float, typer.Option(help="Certainty that new rows keep the budget on average.")
+    ] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the model file if it exists.")
+    ] = False,
+) -> None:
+    """Find the best model whose mean bill stays within a budget, and store it.
+
+    Example: costwise fit heart.csv --target disease --costs costs.yaml --budget 60
+    """
+    from costwise.frontier import BudgetSearchCV, make_method
+
+    with explained():
+        X, y, prices = read_task(data, target, costs)
+        with written(output, force=force) as part:
+            name = _best_method(X, y, prices, budget, seed) if method == "auto" else method
+            estimator = make_method(name, X, y, prices, seed)
+            search = BudgetSearchCV(estimator, budget, confidence=confidence, verbose=1)
+            search.fit(X, y)
+            search.save(part)
+        summary = {
+            "method": name,
+            "model": str(output),
+            "score": search.best_score_,
+            "mean_bill": search.best_cost_,
+            "bound": search.best_bound_,
+            "params": search.best_params_,
+        }
+        if as_json:
+            print_json(summary)
+            return
+        bill, bound = (
+            money(value, prices.unit) for value in (search.best_cost_, search.best_bound_)
+        )
+        notes.print(
+            f"Wrote {output}: {name}, validation score {search.best_score_:.4f} at a mean bill of {bill} "
+            f"(at most {bound} on new rows with {confidence:.0%} confidence)."
+        )
+
+
+def read_task(data: Path, target: str, costs: Path | None) -> tuple[Any, Any, Any]:
+    """Features, target and prices of a file, checked against each other."""
+    from costwise.cli._tables import read_table, split_target
+    from costwise.costs import Costs
+
+    X, y = split_target(read_table(data), target, data)
+    names = [str(name) for name in X.columns]
+    return (
+        X,
+        y.to_numpy(),
+        Costs.of(None if costs is None else Costs.from_yaml(costs), len(names), names),
+    )
+
+
+def _best_method(X: Any, y: Any, prices: Any, budget: float, seed: int) -> str:
+    from costwise.frontier import compare
+
+    notes.print("Comparing methods to choose one.")
+    found = compare(
+        X, y, prices, "ours", [budget], n_splits=2, effort=5, random_state=seed, verbose=1
+    )
+    return found.best(budget).method
