@@ -12,10 +12,10 @@ from costwise import (
     CostSensitiveTreeRegressor,
     CostWeightedL1Regressor,
 )
-from costwise.estimators._cstc_finish import prune, supports
+from costwise.estimators._cstc_finish import supports
 from costwise.estimators._cstc_fit import Options, fit_tree, price_terms
 from costwise.estimators._linear_common import value_targets
-from costwise.testing import check_contract
+from costwise.estimators._linear_prune import prune
 
 PRICES = np.array([1.0, 2, 3, 1, 5])
 
@@ -25,11 +25,6 @@ def make(seed, n=250, d=5):
     X = rng.normal(size=(n, d))
     y = X[:, 0] + np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + 0.3 * rng.normal(size=n)
     return X, y
-
-
-def test_contract():
-    check_contract(CostSensitiveTreeClassifier(0.005, depth=2, max_iter=2), rows=4)
-    check_contract(CostSensitiveTreeRegressor(0.005, depth=2, max_iter=2), rows=4)
 
 
 @given(st.integers(0, 10_000), st.floats(0, 0.1), st.integers(1, 3))
@@ -125,9 +120,9 @@ def test_pruning_on_validation_rows_never_raises_their_loss():
         X, y
     )
     tree = model.policy_.tree
-    smaller = prune(tree, V, w[:, None])
+    smaller, kept = prune(tree, V, w[:, None])
     assert smaller.problem(5) is None
-    assert smaller.n_nodes <= tree.n_nodes
+    assert smaller.n_nodes == len(kept) <= tree.n_nodes
     pruned = CostSensitiveTreeRegressor(0.01, costs=PRICES, depth=3).fit(X, y, validation=(V, w))
     assert pruned.policy_.tree.n_nodes == smaller.n_nodes
     assert ((pruned.predict(V) - w) ** 2).sum() <= ((model.predict(V) - w) ** 2).sum()
@@ -143,7 +138,7 @@ def test_a_chain_of_stages_is_a_tree_whose_rows_leave_on_one_side():
     assert tree.upper.tolist() == [1, 2, -1]
     assert tree.lower.tolist() == [-1, -1, -1]
     assert (np.diff(history) <= 0).all()
-    assert prune(tree, X, y[:, None]).problem(5) is None
+    assert prune(tree, X, y[:, None])[0].problem(5) is None
 
 
 def test_fees_are_price_terms_of_their_own():

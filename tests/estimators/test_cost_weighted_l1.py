@@ -6,7 +6,6 @@ from sklearn.linear_model import Lasso, LinearRegression
 
 from costwise import Costs, CostWeightedL1Classifier, CostWeightedL1Regressor
 from costwise.estimators._linear_l1 import Penalty, falling
-from costwise.testing import check_contract
 
 PRICES = np.array([1.0, 2, 3, 0, 5])
 GROUPS = {"g": {"fee": 4, "features": [1, 2]}}
@@ -17,11 +16,6 @@ def make(seed, n=300, d=5):
     X = rng.normal(size=(n, d)) * [1, 5, 0.2, 1, 3] + 2
     y = X[:, 0] + 0.1 * X[:, 1] + 2 * X[:, 2] + 0.2 * X[:, 3] + 0.5 * rng.normal(size=n)
     return X, y
-
-
-def test_contract():
-    check_contract(CostWeightedL1Classifier(0.003, tol=1e-7), rows=4)
-    check_contract(CostWeightedL1Regressor(0.003), rows=4)
 
 
 @pytest.mark.parametrize("lam", [0.2, 0.02, 0.001])

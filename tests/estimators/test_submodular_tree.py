@@ -37,8 +37,7 @@ def path_bills(model):
     return model.costs_.price(tree.path_masks()), tree.parents()
 
 
-def test_contract():
-    check_contract(SubmodularTreeClassifier(6, depth=3, min_weight=5), rows=4)
+def test_contract_of_soft_trees():
     check_contract(SubmodularTreeRegressor(6, depth=3, min_weight=5, routing="soft"), rows=4)
 
 
@@ -267,3 +266,19 @@ def test_weights_of_zero_are_refused():
     X, y = make(17)
     with pytest.raises(ValueError, match="at least one non-zero"):
         SubmodularTreeRegressor().fit(X, y, sample_weight=np.zeros(len(X)))
+
+
+def test_pruning_on_validation_rows_cuts_what_does_not_help_them():
+    X, y = make(18)
+    V, w = make(19)
+    full = SubmodularTreeRegressor(2, costs=PRICES, depth=5, min_weight=5).fit(X, y)
+    pruned = SubmodularTreeRegressor(2, costs=PRICES, depth=5, min_weight=5).fit(
+        X, y, validation=(V, w)
+    )
+    assert pruned.policy_.tree.n_nodes < full.policy_.tree.n_nodes
+    assert sse(pruned, V, w) <= sse(full, V, w)
+    assert len(pruned.certificates_) == len(pruned.shares_) == pruned.policy_.tree.n_nodes
+    split = SubmodularTreeClassifier(2, depth=4, validation_fraction=0.3, random_state=0).fit(
+        X, y > 1
+    )
+    assert split.policy_.tree.n_nodes < 15

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from costwise import Costs, SubmodularTreeRegressor
-from costwise.plots.linear_tree import plot_linear_tree, summarise_linear_tree
+from costwise.plots.linear_tree import draw_linear_tree, summarise_linear_tree
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_summary_bills_every_path_as_the_model_does(model):
 def test_drawing_names_features_prices_shares_and_paths(model):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    ax = plot_linear_tree(model, most=1)
+    ax = draw_linear_tree(model, most=1)
     texts = [text.get_text() for text in ax.texts]
     assert len(texts) == model.policy_.tree.n_nodes
     assert "100 % of rows" in texts[0]

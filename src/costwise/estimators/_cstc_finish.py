@@ -132,68 +132,6 @@ def to_tree(
     )
 
 
-def prune(tree: LinearTree, X: Any, Y: Floats) -> LinearTree:
-    """Cut every split that does not lower the squared loss of the validation rows that reach it.
-
-    Splits below which no validation row arrives go too.
-    """
-    K = tree.n_nodes
-    rows: list[npt.NDArray[np.intp]] = [np.arange(0)] * K
-    rows[0] = np.arange(len(X))
-    loss = np.zeros(K)
-    for k in range(K):
-        outputs = tree.evaluate(k, X[rows[k]].T[tree.own(k)].T)
-        loss[k] = np.add.reduce((outputs - Y[rows[k]]) ** 2, axis=None)
-        up = tree.score(k, outputs) > tree.threshold[k]
-        for child, part in ((tree.upper[k], rows[k][up]), (tree.lower[k], rows[k][~up])):
-            if child >= 0:
-                rows[child] = part
-    upper, lower = tree.upper.copy(), tree.lower.copy()
-    for k in range(K - 1, -1, -1):
-        children = [int(c) for c in (upper[k], lower[k]) if c >= 0]
-        if not children:
-            continue
-        outputs = tree.evaluate(k, X[rows[k]].T[tree.own(k)].T)
-        each = np.add.reduce((outputs - Y[rows[k]]) ** 2, axis=1)
-        up = tree.score(k, outputs) > tree.threshold[k]
-        stay = sum(
-            float(np.add.reduce(each[side]))
-            for side, c in ((up, upper[k]), (~up, lower[k]))
-            if c < 0
-        )
-        below = stay + sum(loss[c] for c in children)
-        if below < loss[k] and all(len(rows[c]) for c in children):
-            loss[k] = below
-        else:
-            upper[k] = lower[k] = -1
-    return keep_reachable(tree, upper, lower)
-
-
-def keep_reachable(
-    tree: LinearTree, upper: npt.NDArray[np.int32], lower: npt.NDArray[np.int32]
-) -> LinearTree:
-    """The tree with new children, without the nodes that no row can reach any more."""
-    kept, waiting = [], [0]
-    while waiting:
-        k = waiting.pop(0)
-        kept.append(k)
-        waiting += [int(c) for c in (upper[k], lower[k]) if c >= 0]
-    new = np.full(tree.n_nodes + 1, -1, dtype=np.int32)
-    new[kept] = np.arange(len(kept))
-    entries = np.concatenate([np.arange(tree.start[k], tree.start[k + 1]) for k in kept])
-    return LinearTree(
-        features=tree.features[entries],
-        start=np.cumsum([0] + [len(tree.own(k)) for k in kept]).astype(np.int32),
-        coefficient=tree.coefficient[entries],
-        intercept=tree.intercept[kept],
-        direction=tree.direction[kept],
-        threshold=tree.threshold[kept],
-        upper=new[upper[kept]],
-        lower=new[lower[kept]],
-        mean=tree.mean,
-    )
-
-
 def chain_or_tree(name: str, size: int) -> Topology:
     """The named topology."""
     return Topology.tree(size) if name == "tree" else Topology.chain(size)

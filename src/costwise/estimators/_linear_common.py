@@ -55,10 +55,15 @@ def class_targets(codes: npt.NDArray[np.intp], classes: npt.NDArray[Any]) -> Tar
     return Targets(Y, np.zeros(m), np.ones(m), Output(kind, classes))
 
 
+def as_columns(y: Any) -> Floats:
+    """Targets as float64 (n, m)."""
+    Y = np.asarray(y, dtype=np.float64)
+    return Y[:, None] if Y.ndim == 1 else Y
+
+
 def value_targets(y: npt.NDArray[Any], weight: Floats | None) -> Targets:
     """Targets of a regression, each with mean 0 and standard deviation 1."""
-    Y = np.asarray(y, dtype=np.float64)
-    Y = Y[:, None] if Y.ndim == 1 else Y
+    Y = as_columns(y)
     w = np.ones(len(Y)) if weight is None else weight
     mean = np.add.reduce(w[:, None] * Y) / np.add.reduce(w)
     scale = np.sqrt(np.add.reduce(w[:, None] * (Y - mean) ** 2) / np.add.reduce(w))

@@ -10,10 +10,10 @@ import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.costs import Costs
-from costwise.estimators._cstc_finish import prune
 from costwise.estimators._cstc_fit import Options, fit_tree
 from costwise.estimators._linear_common import (
     Targets,
+    as_columns,
     calibrate,
     class_targets,
     held_out,
@@ -22,6 +22,7 @@ from costwise.estimators._linear_common import (
     trace_by_level,
     value_targets,
 )
+from costwise.estimators._linear_prune import prune
 from costwise.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
 from costwise.policy.linear_tree import LinearTreePolicy
 
@@ -88,7 +89,7 @@ class _CostSensitiveTree(CostAware):
         blocks = self.depth if self.solver == "block" else 1
         self.n_iter_ = max((len(self.objective_) - 1) // blocks, 1)
         if held is not None:
-            tree = prune(tree, *held)
+            tree, _ = prune(tree, *held)
         policy = LinearTreePolicy(costs, targets.output, tree)
         ended = np.bincount(policy.leaves(X), weights=weight, minlength=tree.n_nodes).astype(
             np.float64
@@ -283,8 +284,7 @@ class CostSensitiveTreeRegressor(CostAwareRegressor, _CostSensitiveTree):
         weight = None if weight is None else weight[train]
         X, y = X[train], y[train]
         if held is not None:
-            values = np.asarray(held[1], dtype=np.float64)
-            held = (held[0], values[:, None] if values.ndim == 1 else values)
+            held = (held[0], as_columns(held[1]))
         self.policy_ = self._learn(X, value_targets(y, weight), costs, weight, held)
         self.trace_ = trace_by_level(self.policy_, X, y)
         return self

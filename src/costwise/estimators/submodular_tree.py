@@ -15,14 +15,17 @@ from costwise.costs import MOST_QUANTA, Costs, budget_quanta
 from costwise.estimators._linear_certificate import certificate_frame
 from costwise.estimators._linear_common import (
     Targets,
+    as_columns,
     calibrate,
     class_targets,
     geometric_budgets,
+    held_out,
     read_weight,
     trace_by_level,
     value_targets,
 )
 from costwise.estimators._linear_grow import Problem, Settings, as_tree, grow
+from costwise.estimators._linear_prune import prune
 from costwise.estimators._linear_threads import workers
 from costwise.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
 from costwise.policy.linear_tree import LinearTreePolicy
@@ -47,6 +50,8 @@ class _SubmodularTree(CostAware):
         "engine": [StrOptions({"auto", "moments", "qr"})],
         "certify": ["boolean"],
         "min_weight": [Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
 
@@ -63,6 +68,8 @@ class _SubmodularTree(CostAware):
         engine: str = "auto",
         certify: bool = True,
         min_weight: float = 20,
+        validation_fraction: float | None = None,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.budget = budget
@@ -75,9 +82,14 @@ class _SubmodularTree(CostAware):
         self.engine = engine
         self.certify = certify
         self.min_weight = min_weight
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _grow(self, X: Any, targets: Targets, costs: Costs, weight: Any) -> LinearTreePolicy:
+    def _grow(
+        self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
+    ) -> LinearTreePolicy:
+        """Grow on the rows given, prune on ``held`` = (X, y in the units of the outputs) or None."""
         X = np.ascontiguousarray(X)
         settings = Settings(
             budgets=self._budgets(), depth=self.depth, soft=self.routing == "soft", tau=self.tau,
@@ -88,18 +100,22 @@ class _SubmodularTree(CostAware):
             mean, holes = mo.column_means(X, weight, run)
             problem = Problem(X, targets.Y, targets.mean, targets.scale, mean, holes, costs, weight)
             nodes = grow(problem, settings, run)
+        tree = as_tree(nodes, mean)
         kept = [nodes[position] for position in sorted(nodes)]
+        if held is not None:
+            tree, numbers = prune(tree, *held)
+            kept = [kept[number] for number in numbers]
         if self.certify:
             self.certificates_ = certificate_frame([node.certificate for node in kept])
         self.shares_ = np.array([node.weight / kept[0].weight for node in kept])
-        return LinearTreePolicy(costs, targets.output, as_tree(nodes, mean))
+        return LinearTreePolicy(costs, targets.output, tree)
 
     def _budgets(self) -> tuple[int, ...]:
         """Budget of every node of the full tree in quanta, level order."""
-        n_nodes = 2**self.depth - 1
+        n_nodes: int = 2**self.depth - 1
         values = np.asarray(self.budget, dtype=object).ravel().tolist()
         quanta = [budget_quanta(value) for value in values]
-        amounts = [MOST_QUANTA if amount is None else amount for amount in quanta]
+        amounts: list[int] = [MOST_QUANTA if amount is None else amount for amount in quanta]
         if np.ndim(self.budget) == 0:
             if self.budget_per == "node":
                 return (amounts[0],) * n_nodes
@@ -162,6 +178,11 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
         of the Gram are computed.
     min_weight : number, default=20
         A node with less weight than this, or than twice its free features, repeats its parent.
+    validation_fraction : number or None, default=None
+        Share of the rows kept for cutting splits that do not help them, unless ``fit`` is given
+        ``validation``; None: no pruning, as in the paper.
+    random_state : int, optional
+        Seed of that split.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
 
@@ -204,7 +225,9 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
     'at least 60.4 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.926)'
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubmodularTreeClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
+    ) -> SubmodularTreeClassifier:
         """Grow the tree.
 
         Parameters
@@ -215,12 +238,23 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
             Labels.
         sample_weight : array (n,), optional
             Weights of the rows.
+        validation : tuple (X, y), optional
+            Rows for pruning, instead of a share of the training rows.
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
         codes = self._read_labels(y)
         weight = read_weight(sample_weight, X)
-        policy = self._grow(X, class_targets(codes, self.classes_), costs, weight)
+        train, held = held_out(self, X, codes, validation, self.classes_)
+        if held is not None:
+            held = (held[0], class_targets(held[1], self.classes_).Y)
+            X, y, codes, weight = (
+                X[train],
+                y[train],
+                codes[train],
+                None if weight is None else weight[train],
+            )
+        policy = self._grow(X, class_targets(codes, self.classes_), costs, weight, held)
         scale = calibrate(policy, X, codes, weight)
         self.policy_ = LinearTreePolicy(costs, policy.output, policy.tree, scale)
         self.trace_ = trace_by_level(self.policy_, X, y)
@@ -256,6 +290,11 @@ class SubmodularTreeRegressor(CostAwareRegressor, _SubmodularTree):
         Compute ``certificates_``.
     min_weight : number, default=20
         A node with less weight than this, or than twice its free features, repeats its parent.
+    validation_fraction : number or None, default=None
+        Share of the rows kept for cutting splits that do not help them, unless ``fit`` is given
+        ``validation``; None: no pruning, as in the paper.
+    random_state : int, optional
+        Seed of that split.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
 
@@ -280,7 +319,9 @@ class SubmodularTreeRegressor(CostAwareRegressor, _SubmodularTree):
     [0]
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SubmodularTreeRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
+    ) -> SubmodularTreeRegressor:
         """Grow the tree.
 
         Parameters
@@ -291,11 +332,17 @@ class SubmodularTreeRegressor(CostAwareRegressor, _SubmodularTree):
             Targets.
         sample_weight : array (n,), optional
             Weights of the rows.
+        validation : tuple (X, y), optional
+            Rows for pruning, instead of a share of the training rows.
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], multi_output=True)
         weight = read_weight(sample_weight, X)
-        self.policy_ = self._grow(X, value_targets(y, weight), costs, weight)
+        train, held = held_out(self, X, y, validation, None)
+        if held is not None:
+            held = (held[0], as_columns(held[1]))
+            X, y, weight = X[train], y[train], None if weight is None else weight[train]
+        self.policy_ = self._grow(X, value_targets(y, weight), costs, weight, held)
         self.trace_ = trace_by_level(self.policy_, X, y)
         return self
 

@@ -69,7 +69,7 @@ def summarise_linear_tree(model: Any) -> list[NodeSummary]:
                 as_float(added - own),
                 costs.price(masks[node]),
                 None if shares is None else float(shares[node]),
-            )  # fmt: skip
+            )
         )
     return summaries
 
@@ -78,7 +78,7 @@ def _priced(costs: Costs, features: list[int]) -> list[tuple[str, float]]:
     return [(str(costs.name(a)), as_float(int(costs.flat.price[a]))) for a in features]
 
 
-def plot_linear_tree(model: Any, ax: Any = None, *, most: int = 4) -> Any:
+def draw_linear_tree(model: Any, ax: Any = None, *, most: int = 4) -> Any:
     """Draw a tree of linear models: what each node buys, for how much, and for which share of rows.
 
     Parameters
@@ -97,10 +97,10 @@ def plot_linear_tree(model: Any, ax: Any = None, *, most: int = 4) -> Any:
     --------
     >>> import numpy as np
     >>> from costwise import SubmodularTreeRegressor
-    >>> from costwise.plots.linear_tree import plot_linear_tree
+    >>> from costwise.plots import draw_linear_tree
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> model = SubmodularTreeRegressor(1, depth=2).fit(X, X[:, 0] + abs(X[:, 1]))
-    >>> ax = plot_linear_tree(model)  # doctest: +SKIP
+    >>> ax = draw_linear_tree(model)  # doctest: +SKIP
     """
     summaries = summarise_linear_tree(model)
     policy = getattr(model, "policy_", model)
