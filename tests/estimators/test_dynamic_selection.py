@@ -200,6 +200,24 @@ def test_any_classifier_will_do_and_says_so(tmp_path):
     assert own.policy_.exact
 
 
+def test_trees_may_be_the_policy(tmp_path):
+    X, y = two_stage(300)
+    model = DynamicSelectionClassifier(
+        0.3, policy="trees", extra_lams=[1000.0], n_iterations=2, n_folds=3, random_state=0
+    ).fit(X, y)
+    assert model.policy_.exact
+    assert model.score(X, y) > 0.8
+    session = model.session()
+    while wanted := session.ask():
+        session.tell({column: X[3, column] for column in wanted})
+    assert session.spent == model.cost(X[3:4])[0]
+    assert session.probabilities.tolist() == model.predict_proba(X)[3].tolist()
+    model.save(tmp_path / "model")
+    again = costwise.load(tmp_path / "model")
+    assert again.predict_proba(X).tolist() == model.predict_proba(X).tolist()
+    assert again.at(1000.0).cost(X).max() == 0
+
+
 def test_logit_margins_are_another_scale():
     X, y = two_stage(150)
     model = DynamicSelectionClassifier(0.3, margin="logit", **SMALL).fit(X, y)

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from tests.naive import selection as naive
 
 from costwise import Costs, Session
+from costwise.core.trees import Trees
+from costwise.policy._selection_choosers import LinearChooser, TreeChooser, no_choice
 from costwise.policy._selection_rows import FactorPrices, Layout, Linear
 from costwise.policy.base import Policy, run_case
 from costwise.policy.output import Output
-from costwise.policy.selection import LinearChooser, SelectionPolicy, no_choice, pick
+from costwise.policy.selection import SelectionPolicy, pick
 from costwise.policy.static_order import StaticOrderPolicy
+from costwise.policy.tree import TreePolicy
 from costwise.runtime.session import UNAVAILABLE
 
 COSTS = Costs(
@@ -255,9 +258,12 @@ def replaced(index, value):
         (spoil("scale", replaced(0, 0.0)), "not positive"),
         (spoil("weight", replaced((0, 0), np.inf)), "not finite"),
         (spoil("mark", lambda a: a[:-1]), "should have"),
-        (spoil("choice_meta", replaced((0, 0, 0), np.nan)), "meta-features"),
-        (spoil("choice_bias", lambda a: a[:1]), "not as many"),
-        (spoil("choice_mark", lambda a: a[:, :-1].copy()), "should have"),
+        (spoil("meta_1", replaced((0, 0), np.nan)), "meta-features"),
+        (spoil("meta_0", lambda a: a[:-1].copy()), "meta-features"),
+        (spoil("bias_2", lambda _: np.zeros(6)), "not as many"),
+        (spoil("bias_1", lambda _: None), "array bias has not the dtype"),
+        (spoil("mark_1", lambda a: a[:-1].copy()), "should have"),
+        (spoil("trees_1", lambda _: 3), "array actions has not the dtype"),
         (spoil("lams", lambda _: []), "list of numbers"),
         (spoil("lams", lambda _: ["a", "b"]), "list of numbers"),
         (spoil("chosen", lambda _: 2), "not one of 2"),
@@ -296,3 +302,49 @@ def test_a_foreign_model_is_not_read_from_arrays_alone():
     output = Output("probabilities", np.arange(3))
     with pytest.raises(ValueError, match="no foreign model"):
         SelectionPolicy.from_state(policy.costs, output, (settings_, arrays))
+
+
+def tree_policy(seed=0):
+    """A policy whose trees buy factor 0 first, then factor 1 where column 0 is above its mean."""
+    rng = np.random.default_rng(seed)
+    layout = make_layout(rng)
+    width = 7 + 5 + 6 + 3
+    trees = Trees.build(
+        feature=np.array([7, -1, 0, -1, -1]), threshold=np.array([0.5, 0, 0.0, 0, 0]),
+        left=np.array([1, -1, 3, -1, -1]), right=np.array([2, -1, 4, -1, -1]),
+        missing_left=np.ones(5, dtype=bool),
+        value=np.array([[0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1.0, 0.5]]),
+        root=np.array([0]), base=np.zeros(3),
+    )  # fmt: skip
+    walks = TreePolicy(Costs(np.zeros(width)), Output("scores", np.arange(3)), trees)
+    chooser = TreeChooser(walks, np.array([0, 1, 5]), 6, 3)
+    scorer = make_linear(rng, layout, 3)
+    return SelectionPolicy(COSTS, Output("logits", np.arange(3)), layout, scorer, [chooser], [0.5])
+
+
+def test_trees_may_choose_and_batches_are_cases_bit_for_bit():
+    policy, X = tree_policy(), make_rows(5, 30)
+    fast, slow = policy.batch(X), Policy.batch(policy, X)
+    assert fast.raw.tobytes() == slow.raw.tobytes()
+    assert (fast.acquired == slow.acquired).all()
+    assert fast.acquired[:, 0].all()
+    above = X[:, 0] > policy.model.layout.mean[0]
+    assert (fast.acquired[:, 1] == above).all()
+    twin = SelectionPolicy.from_state(policy.costs, policy.output, policy.state())
+    assert twin.batch(X).raw.tobytes() == fast.raw.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("actions_0", np.array([0, 1]), "not different actions"),
+        ("actions_0", np.array([0, 1, 1]), "not different actions"),
+        ("actions_0", np.array([0, 1, 6]), "are not actions"),
+        ("trees_0", make_static(0), "do not read 21 policy features"),
+    ],
+)
+def test_unsafe_trees_are_refused(name, value, problem):
+    policy = tree_policy()
+    settings_, arrays = policy.state()
+    with pytest.raises(ValueError, match=problem):
+        SelectionPolicy.from_state(policy.costs, policy.output, (settings_, arrays | {name: value}))

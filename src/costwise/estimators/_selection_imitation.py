@@ -16,6 +16,8 @@ from costwise.core import links
 from costwise.core.threads import count_threads
 from costwise.estimators._selection_data import World
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
+from costwise.estimators.greedy_miser import GreedyMiserClassifier
+from costwise.policy._selection_choosers import LinearChooser, TreeChooser
 from costwise.policy._selection_rows import (
     N_METAS,
     Bools,
@@ -25,10 +27,13 @@ from costwise.policy._selection_rows import (
     Linear,
     meta_features,
 )
-from costwise.policy.selection import LinearChooser, pick
+from costwise.policy.selection import pick
 
 Floats = npt.NDArray[np.float64]
 Learner = Callable[[Floats, Ints], Any]
+
+TREE_ROUNDS = 60
+"""Rounds of boosting of a policy made of trees."""
 
 BLOCK = 4096
 """Rows whose policy features are built together."""
@@ -192,6 +197,28 @@ class LinearLearner:
         base = Linear(weight[:e].copy(), weight[e : e + d].copy(), bias)
         assert width == e + d + N_METAS + self.n_classes
         return LinearChooser(base, weight[e + d :].copy())
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """Boosted trees of the core, one tree a round for all actions; features are free here."""
+
+    layout: Layout
+    n_classes: int
+    n_jobs: int | None
+
+    def __call__(self, phi: Floats, labels: Ints) -> TreeChooser | LinearChooser:
+        """Learn to imitate."""
+        present = np.unique(labels)
+        if len(present) == 1:
+            return LinearLearner(self.layout, self.n_classes, self.n_jobs)(phi, labels)
+        model = GreedyMiserClassifier(
+            0.0, costs=np.zeros(phi.shape[1]), loss="multinomial", n_rounds=TREE_ROUNDS,
+            learning_rate=0.3, max_depth=5, n_jobs=self.n_jobs, random_state=0,
+        ).fit(phi, labels)  # fmt: skip
+        return TreeChooser(
+            model.policy_, present.astype(np.int64), self.layout.n_factors + 1, self.n_classes
+        )
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from costwise.estimators._selection_data import DataSettings, World, fit_folds
 from costwise.estimators._selection_explain import explain_rows
 from costwise.estimators._selection_factors import make_layout
-from costwise.estimators._selection_imitation import LinearLearner, Schedule, imitate, roll_out
+from costwise.estimators._selection_imitation import (
+    LinearLearner,
+    Schedule,
+    TreeLearner,
+    imitate,
+    roll_out,
+)
 from costwise.estimators._selection_oracle import Reward
 from costwise.estimators._selection_split import read_validation
 from costwise.estimators.base import CostAwareClassifier
+from costwise.policy._selection_choosers import no_choice
 from costwise.policy._selection_rows import Chooser, FactorPrices, Layout, Linear
 from costwise.policy.output import Output
-from costwise.policy.selection import SelectionPolicy, no_choice
+from costwise.policy.selection import SelectionPolicy
 from costwise.runtime import Session
 
 Floats = npt.NDArray[np.float64]
@@ -69,6 +76,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         Training rows are scored by a data classifier that has not seen them. None: no folds.
     margin : {"probability", "logit"}, default="probability"
         Scale of the margin.
+    policy : {"linear", "trees"}, default="linear"
+        What the purchasing policy is: linear support vector machines, or boosted trees.
     extra_lams : sequence of numbers, default=()
         Further trade-offs to learn, for ``session(lam=...)`` and :meth:`at`.
     max_examples : int, default=30000
@@ -132,6 +141,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         "eta": [Interval(Real, 0, None, closed="left")],
         "n_folds": [None, Interval(Integral, 2, None, closed="left")],
         "margin": [StrOptions({"probability", "logit"})],
+        "policy": [StrOptions({"linear", "trees"})],
         "extra_lams": ["array-like"],
         "max_examples": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -152,6 +162,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         eta: float = 0.5,
         n_folds: int | None = 10,
         margin: str = "probability",
+        policy: str = "linear",
         extra_lams: Sequence[float] = (),
         max_examples: int = 30000,
         validation_fraction: float = 0.2,
@@ -168,6 +179,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         self.eta = eta
         self.n_folds = n_folds
         self.margin = margin
+        self.policy = policy
         self.extra_lams = extra_lams
         self.max_examples = max_examples
         self.validation_fraction = validation_fraction
@@ -224,7 +236,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         self, train: World, development: World, lams: list[float], seed: int
     ) -> list[Chooser]:
         layout, n_classes = train.layout, train.n_classes
-        learner = LinearLearner(layout, n_classes, self.n_jobs)
+        kind = LinearLearner if self.policy == "linear" else TreeLearner
+        learner = kind(layout, n_classes, self.n_jobs)
         eta = float(self.eta) if self.coaching else 0.0
         schedule = Schedule(self.n_iterations, eta, self.max_examples, seed)
         choosers: list[Chooser] = []

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from costwise.costs import Costs
+from costwise.policy._selection_choosers import chooser_state, read_choosers
 from costwise.policy._selection_rows import (
-    N_METAS,
     Bools,
     Chooser,
     FactorPrices,
@@ -30,49 +29,6 @@ from costwise.policy.whole import Foreign
 
 CHUNK = 4096
 """Rows of a batch that are handled together."""
-
-
-@dataclass(frozen=True)
-class LinearChooser:
-    """Linear scores of the actions.
-
-    Attributes
-    ----------
-    base : Linear
-        Weights of the known columns and marks, width n_factors + 1.
-    meta : float64 (N_METAS + n_classes, n_factors + 1), weights of the meta-features and guesses
-    """
-
-    base: Linear
-    meta: Floats
-
-    def linear(self) -> Linear:
-        """Weights of the known columns and marks."""
-        return self.base
-
-    def scores(self, partial: Floats, metas: Floats, guess: Ints) -> Floats:
-        """Partial sums, then the meta-features one after the other, then the guess."""
-        total = partial
-        for column in range(N_METAS):
-            total = total + metas[:, column, None] * self.meta[column]
-        scores: Floats = total + self.meta[N_METAS + guess]
-        return scores
-
-    def problem(self, layout: Layout, n_classes: int) -> str:
-        """What is unsafe about the arrays; empty if nothing."""
-        width = layout.n_factors + 1
-        if self.meta.shape != (N_METAS + n_classes, width) or not np.isfinite(self.meta).all():
-            return f"the weights of the meta-features do not fit {width} actions"
-        return self.base.problem(layout, width)
-
-
-def no_choice(layout: Layout, n_classes: int) -> LinearChooser:
-    """A chooser that stops at once."""
-    width = layout.n_factors + 1
-    base = Linear(
-        np.zeros((layout.n_entries, width)), np.zeros((width - 1, width)), np.eye(width)[-1]
-    )
-    return LinearChooser(base, np.zeros((N_METAS + n_classes, width)))
 
 
 def pick(scores: Floats, open_: Bools) -> Ints:
@@ -94,7 +50,7 @@ class SelectionPolicy(Policy):
         The factors.
     scorer : Linear or callable
         The data classifier: logits, or a foreign model's probabilities.
-    choosers : sequence of LinearChooser
+    choosers : sequence of LinearChooser or TreeChooser
         One per trade-off.
     lams : sequence of float
         The trade-offs, in the same order.
@@ -203,13 +159,7 @@ class SelectionPolicy(Policy):
         settings: dict[str, Any] = {"lams": list(self.lams), "chosen": self.chosen}
         if isinstance(self.model.scorer, ForeignScorer):
             settings["masked"] = self.model.scorer.masked
-        parts = [chooser for chooser in self.choosers if isinstance(chooser, LinearChooser)]
-        arrays = model_arrays(self.model) | {
-            "choice_weight": np.array([c.base.weight for c in parts]),
-            "choice_mark": np.array([c.base.mark for c in parts]),
-            "choice_bias": np.array([c.base.bias for c in parts]),
-            "choice_meta": np.array([c.meta for c in parts]),
-        }
+        arrays = model_arrays(self.model) | chooser_state(self.choosers)
         return settings, arrays
 
     def _identity(self) -> Any:
@@ -221,28 +171,20 @@ class SelectionPolicy(Policy):
     def from_state(cls, costs: Costs, output: Output, state: State) -> SelectionPolicy:
         """Read and check what :meth:`state` wrote."""
         settings, arrays = state
-        mine = {"choice_weight": 3, "choice_mark": 3, "choice_bias": 2, "choice_meta": 3}
-        layout, scorer = read_model(state, costs, output, mine)
+        own = {name: a for name, a in arrays.items() if name not in MODEL_ARRAYS}
+        rest = {name: a for name, a in arrays.items() if name in MODEL_ARRAYS}
+        layout, scorer = read_model((settings, rest), costs, output)
         lams, chosen = settings.get("lams"), settings.get("chosen")
         if not isinstance(lams, list) or not lams or not all(isinstance(x, float) for x in lams):
             raise ValueError(f"lams is {lams!r}, not a list of numbers")
         if type(chosen) is not int or not 0 <= chosen < len(lams):
             raise ValueError(f"chosen is {chosen!r}, not one of {len(lams)} trade-offs")
-        if any(len(arrays[name]) != len(lams) for name in mine):
-            raise ValueError(f"the choosers are not as many as the {len(lams)} trade-offs")
-        choosers = [
-            LinearChooser(
-                Linear(
-                    arrays["choice_weight"][i], arrays["choice_mark"][i], arrays["choice_bias"][i]
-                ),
-                arrays["choice_meta"][i],
-            )
-            for i in range(len(lams))
-        ]
-        for chooser in choosers:
-            if problem := chooser.problem(layout, output.n_raw or 0):
-                raise ValueError(problem)
+        choosers = read_choosers(own, len(lams), layout, output.n_raw or 0)
         return cls(costs, output, layout, scorer, choosers, lams, chosen)
+
+
+MODEL_ARRAYS = ("features", "start", "mean", "scale", "weight", "mark", "bias", "model")
+"""What :func:`model_arrays` may write."""
 
 
 def model_arrays(model: Model) -> dict[str, Any]:
@@ -257,18 +199,15 @@ def model_arrays(model: Model) -> dict[str, Any]:
     return arrays | {"weight": scorer.weight, "mark": scorer.mark, "bias": scorer.bias}
 
 
-def read_model(
-    state: State, costs: Costs, output: Output, others: dict[str, int]
-) -> tuple[Layout, Linear | ForeignScorer]:
-    """Read and check what :func:`model_arrays` wrote; ``others`` are float arrays beside it."""
+def read_model(state: State, costs: Costs, output: Output) -> tuple[Layout, Linear | ForeignScorer]:
+    """Read and check what :func:`model_arrays` wrote."""
     settings, arrays = state
     arrays = dict(arrays)
     foreign = arrays.pop("model", None)
     expected = {"features": "i4", "start": "i4", "mean": "f8", "scale": "f8"}
-    expected |= dict.fromkeys(others, "f8")
     if foreign is None:
         expected |= {"weight": "f8", "mark": "f8", "bias": "f8"}
-    check_arrays(arrays, expected, {"weight": 2, "mark": 2} | others)
+    check_arrays(arrays, expected, {"weight": 2, "mark": 2})
     layout = Layout(*(arrays[name] for name in ("features", "start", "mean", "scale")))
     if problem := layout.problem(costs.n_features):
         raise ValueError(problem)

@@ -108,7 +108,7 @@ class StaticOrderPolicy(Policy):
     def from_state(cls, costs: Costs, output: Output, state: State) -> StaticOrderPolicy:
         """Read and check what :meth:`state` wrote."""
         settings = state[0]
-        layout, scorer = read_model(state, costs, output, {})
+        layout, scorer = read_model(state, costs, output)
         order = settings.get("order")
         if (
             not isinstance(order, list)
