@@ -172,7 +172,7 @@ class CostSensitiveTreeClassifier(CostAwareClassifier, _CostSensitiveTree):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
     >>> y = X[:, 0] + 0.5 * X[:, 1] > 0
-    >>> model = CostSensitiveTreeClassifier(lam=0.02, depth=2, random_state=0).fit(X, y)
+    >>> model = CostSensitiveTreeClassifier(lam=0.2, depth=2, random_state=0).fit(X, y)
     >>> model.acquired(X).any(axis=0).tolist()
     [True, True, False, False]
     """
@@ -256,7 +256,7 @@ class CostSensitiveTreeRegressor(CostAwareRegressor, _CostSensitiveTree):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
     >>> y = X[:, 0] + 0.01 * X[:, 3]
-    >>> model = CostSensitiveTreeRegressor(lam=0.02, depth=2, random_state=0).fit(X, y)
+    >>> model = CostSensitiveTreeRegressor(lam=0.2, depth=2, random_state=0).fit(X, y)
     >>> model.acquired(X).any(axis=0).tolist()
     [True, False, False, False]
     """

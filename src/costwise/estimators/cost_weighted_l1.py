@@ -125,7 +125,7 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = X[:, 0] + X[:, 1] > 0
-    >>> model = CostWeightedL1Classifier(lam=0.02, costs=[1, 9, 1]).fit(X, y)
+    >>> model = CostWeightedL1Classifier(lam=0.04, costs=[1, 9, 1]).fit(X, y)
     >>> model.acquired(X[:1]).tolist()
     [[True, False, False]]
     """

@@ -219,10 +219,10 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
     >>> X = rng.normal(size=(400, 3))
     >>> y = np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) > 0
     >>> model = SubmodularTreeClassifier(budget=3, costs=[1, 2, 2], depth=2).fit(X, y)
-    >>> model.cost(X).max() <= 6
+    >>> bool(model.cost(X).max() <= 6)
     True
     >>> model.certificates_.statement[0]
-    'at least 60.4 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.926)'
+    'at least 60.8 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.935)'
     """
 
     def fit(
