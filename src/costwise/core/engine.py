@@ -112,6 +112,32 @@ class RowSet:
             ),
         )
 
+    def add_curvature(self, splits, curvature, weights):
+        """Sum of the curvature (outputs, n) on both sides of each split: float64 (splits, 2, outputs)."""
+        pieces = partition.cut_up(splits)
+        parts = self.threads.count
+        sums = np.zeros((parts, len(splits), 2, len(curvature), 2), dtype=SUM)
+
+        def work(part):
+            low, high = part * len(pieces) // parts, (part + 1) * len(pieces) // parts
+            partition.add_curvature(
+                self.words,
+                self.rows,
+                self.all_rows,
+                splits,
+                pieces,
+                curvature,
+                weights,
+                sums[part],
+                low,
+                high,
+            )
+
+        self.threads.run(parts, work)
+        # Exact: whole numbers of Python are rounded once, at the end.
+        whole = sums.sum(axis=0).astype(object)
+        return ((whole[..., 0] << 15) + whole[..., 1]).astype(np.float64) / 2.0**30
+
     @property
     def source(self):
         """Gradients in the order of positions."""

@@ -86,6 +86,15 @@ def multinomial(total, base, y, weights, out, start, stop):
     return loss
 
 
+@kernel("void(float64[:,::1], float64[:,::1], int64, int64)")
+def friedman(gradient, out, start, stop):
+    """Curvature of a log-loss where its negative gradient is r: |r| (1 - |r|)."""
+    for k in range(gradient.shape[0]):
+        for i in range(start, stop):
+            size = abs(gradient[k, i])
+            out[k, i] = size * (1.0 - size)
+
+
 def in_parts(loss, total, base, y, weights, out, threads):
     """Run a loss kernel over all rows; return the sum of the losses, parts added in order."""
     n_rows = total.shape[1]

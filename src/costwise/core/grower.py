@@ -33,8 +33,6 @@ class Rules:
         What one unit of the integer gain is worth.
     floor : float
         A split must be worth more than this, net of its price.
-    sort_last : bool
-        Move rows also for the last level of splits, so that every leaf owns a stretch.
     criterion : int
         Code of the criterion, see :mod:`costwise.core.criteria`.
     """
@@ -44,7 +42,6 @@ class Rules:
     rate: float
     unit: float
     floor: float
-    sort_last: bool = False
     criterion: int = SQUARED
 
 
@@ -148,7 +145,7 @@ class Grower:
             taken = [(node, *chosen[node.number]) for node in level if node.number in chosen]
             self._end([node for node in level if node.number not in chosen])
             # Packed sums tell the children's totals, so the rows of a last level need not move.
-            if not taken or (last and self._packed and not rules.sort_last):
+            if not taken or (last and self._packed):
                 self._finish(taken)
                 return tree
             level = self._split(taken, carry=depth + 2 <= rules.max_depth)

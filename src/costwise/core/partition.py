@@ -122,6 +122,32 @@ def add_values(words, rows, all_rows, splits, pieces, values, scores, low, high)
                 score[row] += left if goes else right
 
 
+@kernel(
+    "void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], float64[:,::1], int64[::1],"
+    " int64[:,:,:,::1], int64, int64)"
+)
+def add_curvature(words, rows, all_rows, splits, pieces, curvature, weights, sums, low, high):
+    """Add up the curvature (outputs, n) on both sides of each split: sums (splits, 2, outputs, 2).
+
+    In units of 2**-30, times the weights (empty for unit weights); the last axis holds the sums of
+    the upper and of the lower 15 bits, so that neither can overflow.
+    """
+    table = np.empty(CODES, np.uint8)
+    for p in range(low, high):
+        s = pieces[p, SPLIT]
+        split = splits[s]
+        _sides(split, table)
+        block, shift = words[split[BLOCK_]], np.uint64(8 * split[BYTE])
+        for i in range(pieces[p, LOW], pieces[p, HIGH]):
+            row = np.uint32(i) if all_rows else np.uint32(rows[i])
+            side = 1 - table[(block[row] >> shift) & np.uint64(255)]
+            weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
+            for k in range(curvature.shape[0]):
+                value = np.int64(np.rint(curvature[k, row] * 1073741824.0))
+                sums[s, side, k, 0] += (value >> 15) * weight
+                sums[s, side, k, 1] += (value & 32767) * weight
+
+
 @kernel("void(int64[:,::1], int32[::1], int64[:,::1], int64, int64, int64[:,::1])")
 def add_statistics(statistics, rows, pieces, low, high, totals):
     """Add the statistics of the rows of pieces ``low..high`` to the totals of their stretches."""

@@ -200,7 +200,7 @@ class Booster:
         sample = sample or Sample()
         self._sample = sample
         exponent, total, squares = self._begin(gradients, sample)
-        rules = self._rules(exponent, total, squares, sort_last=curvature is not None)
+        rules = self._rules(exponent, total, squares)
         allowed = self._all if sample.features is None else sample.features
         grown = self._grower.grow(total, rules, allowed)
         if curvature is None:
@@ -233,9 +233,7 @@ class Booster:
         weighted = float((self._rounded.T[rows] * chosen[:, 1:].astype(np.float64)).sum())
         return exponent, chosen.sum(axis=0), weighted
 
-    def _rules(
-        self, exponent: int, total: npt.NDArray[np.int64], squares: float, *, sort_last: bool
-    ) -> Rules:
+    def _rules(self, exponent: int, total: npt.NDArray[np.int64], squares: float) -> Rules:
         """Translate the settings into the units of the rounded statistics."""
         settings, power = self.settings, self.data.power
         square = math.ldexp(1.0, -2 * exponent - power)
@@ -246,7 +244,6 @@ class Booster:
             rate=settings.lam * (weight if settings.lam_scale == "mean" else 1.0),
             unit=square * (0.5 if settings.half else 1.0),
             floor=-math.inf if settings.force_split else MIN_GAIN * squares * square,
-            sort_last=sort_last,
         )
 
     def _means(self, grown: Grown, exponent: int) -> Floats:
@@ -257,25 +254,20 @@ class Booster:
 
     def _newton_steps(self, grown: Grown, exponent: int, curvature: Floats) -> Floats:
         """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
-        rows = self._engine.row_set
-        weight = self.data.weight if len(self.data.weight) else np.ones(self.n_rows, dtype=SUM)
-        rounded = np.rint(np.ldexp(curvature, 30)).astype(SUM)
-        sums = np.zeros((len(grown.feature), len(curvature)), dtype=object)
-        for (start, stop), node in zip(grown.splits[:, :2].tolist(), grown.ends, strict=True):
-            here = slice(start, stop) if rows.all_rows else rows.rows[start:stop]
-            for k, row in enumerate(rounded):
-                # Halves of the products keep each sum within 64 bits.
-                high, low = np.divmod(row[here], 1 << 15)
-                sums[node, k] = (int((high * weight[here]).sum()) << 15) + int(
-                    (low * weight[here]).sum()
-                )
+        below = np.zeros((len(grown.feature), len(curvature)))
+        weight = self.data.weight
+        ends = self._engine.row_set.add_curvature(grown.splits, curvature, weight)
+        for sums, sides in zip(ends, grown.sides.tolist(), strict=True):
+            below[sides[0]] += sums[0]
+            if sides[1] != sides[0]:
+                below[sides[1]] += sums[1]
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
-                sums[node] = sums[grown.left[node]] + sums[grown.right[node]]
-        below = sums.astype(np.float64)
+                below[node] = below[grown.left[node]] + below[grown.right[node]]
         above = np.array(grown.total).astype(np.float64)[:, 1:]
         steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
-        return np.ldexp(steps, 30 - exponent)
+        # Gradients and curvature carry the same power of two of the weights.
+        return np.ldexp(steps, -exponent)
 
     def add(self, tree: Tree, total: Floats) -> None:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
@@ -310,7 +302,7 @@ class Booster:
     def root_gains(self, gradients: Floats) -> Floats:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
         exponent, total, squares = self._begin(gradients, Sample())
-        rules = self._rules(exponent, total, squares, sort_last=False)
+        rules = self._rules(exponent, total, squares)
         gains: Floats = self._grower.root_gains(total, rules, self._all) * rules.unit
         return gains
 

@@ -46,8 +46,8 @@ class Loss(ABC):
     n_outputs = 1
     """Scores per row."""
 
-    newton_factor = 1.0
-    """Factor of Friedman's one-step leaf value."""
+    newton_factor: float | None = 1.0
+    """Factor of the one-step leaf value; None where the mean gradient is that step already."""
 
     def __init__(self, y: Floats, weight: Floats = _NOTHING) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
@@ -66,11 +66,16 @@ class Loss(ABC):
         """Mean loss at ``base + total`` (n_outputs, n)."""
         return self.gradients(total, base, np.empty((self.n_outputs, 0)), threads)
 
-    def curvature(self, gradient: Floats) -> Floats:
-        """Second derivative at rows with this negative gradient."""
-        size = np.abs(gradient)
-        curvature: Floats = size * (1.0 - size)
-        return curvature
+    def curvature(self, gradient: Floats, threads: Threads) -> Floats:
+        """Second derivatives where the negative gradients (outputs, n) are these."""
+        out = np.empty_like(gradient)
+        n, step = gradient.shape[1], kernels.ROWS
+
+        def work(part: int) -> None:
+            kernels.friedman(gradient, out, part * step, min((part + 1) * step, n))
+
+        threads.run(-(-n // step), work)
+        return out
 
     def _share(self, k: int) -> float:
         """Share of a class in the weight; half a row for a class that no row is left of."""
@@ -92,15 +97,12 @@ class _Compiled(Loss):
 class Squared(_Compiled):
     """Half the squared error."""
 
+    newton_factor = None
     kernel = staticmethod(kernels.squared)
 
     def base(self) -> Floats:
         """The mean."""
         return np.array([_steady(_sum(self.y, self.weight) / self.total_weight)])
-
-    def curvature(self, gradient: Floats) -> Floats:
-        """One."""
-        return np.ones_like(gradient)
 
 
 class Logistic(_Compiled):

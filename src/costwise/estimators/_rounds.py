@@ -156,12 +156,13 @@ class Rounds:
         grown = []
         for output, group in enumerate(groups):
             part = gradients[group]
+            factor = self.loss.newton_factor if self.plan.newton else None
             tree = self.booster.grow(
                 part,
                 Sample(rows, self._some_features(rng)),
                 output,
-                self.loss.curvature(part) if self.plan.newton else None,
-                self.loss.newton_factor if self.plan.newton else 1.0,
+                None if factor is None else self.loss.curvature(part, self.threads),
+                1.0 if factor is None else factor,
             )
             self.booster.add(tree, self.total)
             if self.held is not None:
