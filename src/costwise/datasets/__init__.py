@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         load_letters,
         load_segmentation,
     )
+    from costwise.datasets._svmlight import read_svmlight, write_svmlight
     from costwise.datasets._synthetic import make_quarter_bits, make_synthetic_1, make_synthetic_2
 
 _HOME = {
@@ -38,6 +39,8 @@ _HOME = {
     "make_synthetic_1": "_synthetic",
     "make_synthetic_2": "_synthetic",
     "make_yahoo_like": "_ranking",
+    "read_svmlight": "_svmlight",
+    "write_svmlight": "_svmlight",
 }
 
 __all__ = [
@@ -55,6 +58,8 @@ __all__ = [
     "make_synthetic_1",
     "make_synthetic_2",
     "make_yahoo_like",
+    "read_svmlight",
+    "write_svmlight",
 ]
 
 
