@@ -92,6 +92,6 @@ class LambdaRank(Loss):
             self._curvature = queries.restored(curvature) + LEAST_CURVATURE
         return math.fsum(losses) / max(1, int((self._inverse > 0).sum()))
 
-    def curvature(self, gradient: Floats) -> Floats:
+    def curvature(self, gradient: Floats, threads: Threads) -> Floats:
         """The curvatures that belong to the last gradients."""
         return self._curvature[None, :]
