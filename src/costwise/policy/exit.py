@@ -16,6 +16,9 @@ from costwise.policy.exit_case import QueryCase, StagedCase
 from costwise.policy.output import Output
 from costwise.policy.tree import TreePolicy, _Lists, check_arrays
 
+Ints = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.bool_]
+
 QUERY_RULES = ("proximity", "score", "rank", "capacity")
 """Rules for documents of a query, numbered as in ``core.exits``."""
 
@@ -120,13 +123,41 @@ class ExitPolicy(Policy):
         blocks = list(itertools.pairwise(cuts))
         with Threads(min(count_threads(None), max(1, len(blocks)))) as threads:
             threads.run(len(blocks), lambda i: run.stages(*blocks[i]))
-        raw = finish(run.raw, run.evaluated, self.model)
+        raw = self.finish(run.raw, run.evaluated, run.exit_of)
         if together:
             score = np.array(queries.sorted(raw[:, 0]))
             exits.ranking_scores(score, queries.sorted(run.exit_of), queries.bounds)
             raw = queries.restored(score)[:, None]
         acquired = run.acquired if run.state is None else np.equal(run.state, walk.BOUGHT)
         return Outcome(raw, acquired, run.evaluated)
+
+    def finish(self, raw: Floats, evaluated: Ints, completed: Any) -> Floats:
+        """Raw output from the sums over the trees evaluated so far.
+
+        ``completed`` is the number of stages that rows which decide for themselves went through.
+        """
+        trees = self.model.trees
+        if not trees.average:
+            added: Floats = trees.base + raw
+            return added
+        base = np.broadcast_to(trees.base, raw.shape)
+        counts = evaluated[:, None]
+        mean: Floats = np.divide(raw, counts, out=base.copy(), where=counts > 0)
+        return mean
+
+    def staying(self, number: int, raw: Floats, evaluated: Ints, bounds: Ints) -> Masks:
+        """Which rows go on after stage ``number``; ``raw`` are the sums so far."""
+        from costwise.core import exits
+
+        output = self.finish(raw, evaluated, None)
+        level = float(self.levels[number])
+        stays = np.ones(len(raw), dtype=bool)
+        if self.alone:
+            np.less_equal(self.output.probabilities(output).max(axis=1), level, out=stays)
+        else:
+            score = np.ascontiguousarray(output[:, 0])
+            exits.leave(score, bounds, QUERY_RULES.index(self.rule), level, self.keep, stays)
+        return stays
 
     # Files ---------------------------------------------------------------------------------------
 
@@ -167,17 +198,6 @@ class ExitPolicy(Policy):
         return cls(model, ends, rule, levels, keep)
 
 
-def finish(raw: Floats, evaluated: npt.NDArray[np.int64], model: TreePolicy) -> Floats:
-    """Raw output from the sums over the trees evaluated so far."""
-    trees = model.trees
-    if not trees.average:
-        added: Floats = trees.base + raw
-        return added
-    base = np.broadcast_to(trees.base, raw.shape)
-    mean: Floats = np.divide(raw, evaluated[:, None], out=base.copy(), where=evaluated[:, None] > 0)
-    return mean
-
-
 class _Batch:
     """Arrays of one call; blocks of queries go through the stages independently."""
 
@@ -210,51 +230,36 @@ class _Batch:
         money = np.full(last_query - first_query, self.limit or 0, dtype=np.int64)
         for number, (first, last) in enumerate(policy._stages):
             ended = self._walk(first, last, rows, bounds, money)
+            out = np.repeat(ended, np.diff(bounds))
+            if policy.alone:
+                self.exit_of[rows[out]] = number
             if number == len(policy._stages) - 1:
                 return
-            stays = self._decide(number, rows, bounds)
-            if ended is not None and ended.any():
-                out = np.repeat(ended, np.diff(bounds))
-                self.exit_of[rows[~stays & ~out]] = number + 1
-                stays &= ~out
-            elif not self.decides or stays.all():
+            stays = np.ones(len(rows), dtype=bool)
+            if self.decides:
+                stays = policy.staying(number, self.raw[rows], self.evaluated[rows], bounds)
+            self.exit_of[rows[~stays & ~out]] = number + 1
+            stays &= ~out
+            if stays.all():
                 continue
-            else:
-                self.exit_of[rows[~stays]] = number + 1
             rows = rows[stays]
             bounds = np.append(0, np.cumsum(stays))[bounds]
             if not len(rows):
                 return
 
-    def _walk(
-        self, first: int, last: int, rows: Any, bounds: Any, money: Any
-    ) -> npt.NDArray[np.bool_] | None:
+    def _walk(self, first: int, last: int, rows: Any, bounds: Any, money: Any) -> Masks:
+        """Evaluate a stage; which queries could not pay for it."""
         from costwise.core import exits
+
+        ended = np.zeros(len(bounds) - 1, dtype=bool)
 
         if self.state is None:
             exits.walk_stage(*self.model, first, last, rows, self.raw, self.acquired)
             self.evaluated[rows] += last - first
-            return None
+            return ended
         flat = self.policy.costs.flat
-        ended = np.zeros(len(bounds) - 1, dtype=bool)
         exits.walk_stage_limited(
             *self.model, first, last, rows, bounds, flat.price, flat.group, flat.fee, np.int64(flat.evaluation),
             money, self.raw, self.state, self.opened, self.evaluated, ended,
         )  # fmt: skip
         return ended
-
-    def _decide(self, number: int, rows: Any, bounds: Any) -> npt.NDArray[np.bool_]:
-        from costwise.core import exits
-
-        policy = self.policy
-        stays = np.ones(len(rows), dtype=bool)
-        if not self.decides:
-            return stays
-        raw = finish(self.raw[rows], self.evaluated[rows], policy.model)
-        level = float(policy.levels[number])
-        if policy.alone:
-            np.less_equal(policy.output.probabilities(raw).max(axis=1), level, out=stays)
-            return stays
-        rule = QUERY_RULES.index(policy.rule)
-        exits.leave(np.ascontiguousarray(raw[:, 0]), bounds, rule, level, policy.keep, stays)
-        return stays
