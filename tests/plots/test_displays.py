@@ -1,0 +1,144 @@
+"""Drawings hold the numbers they claim to show, and tell their lines apart without colour."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from costwise import Comparison, Frontier, GreedyMiserRegressor, PricedModel, plots
+from costwise.frontier import Point
+from costwise.frontier._comparison import Run
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def miser():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    model = GreedyMiserRegressor(
+        lam=1e-4, costs=[1, 1, 2, 5, 5], n_rounds=8, validation_fraction=0.3, random_state=0
+    )
+    return model.fit(X, X.sum(axis=1))  # fmt: skip
+
+
+def sweep(shift=0.0):
+    points = [
+        Point(c, s + shift, test_cost=c, test_score=s + shift)
+        for c, s in ((0, 0.5), (2, 0.8), (3, 0.7))
+    ]
+    return Frontier(points, unit="CAD", score_name="accuracy", full_cost=5)  # fmt: skip
+
+
+def test_frontiers_show_the_step_curve_and_all_points():
+    display = plots.FrontierDisplay.from_frontier(sweep())
+    assert display.lines_[""].get_xdata().tolist() == [0, 2, 5]
+    assert display.lines_[""].get_ydata().tolist() == [0.5, 0.8, 0.8]
+    assert [len(line.get_xdata()) for line in display.ax_.lines] == [3, 3]
+    assert display.ax_.get_xlabel() == "mean cost (CAD)"
+    assert display.ax_.get_ylabel() == "accuracy"
+    assert display.ax_.get_legend() is None
+
+
+def test_lines_differ_in_dashes_and_markers_too():
+    display = plots.FrontierDisplay.from_frontier(
+        {str(i): sweep(i / 50) for i in range(6)}, part="test"
+    )
+    looks = {(line.get_linestyle(), line.get_marker()) for line in display.lines_.values()}
+    assert len(looks) == 6
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["5", "4", "3", "2", "1", "0"]
+
+
+def test_comparisons_put_the_best_on_validation_in_front():
+    runs = [Run({"a": sweep(i / 100), "b": sweep(-0.1)}, {"a": 1.0, "b": 2.0}) for i in range(3)]
+    display = plots.FrontierDisplay.from_comparison(Comparison(runs, [1, 4]))
+    line = display.lines_["best on validation"]
+    assert line.get_linewidth() == max(one.get_linewidth() for one in display.ax_.lines)
+    assert line.get_ydata()[-1] == pytest.approx(0.81)
+    assert display.ax_.get_xscale() == "log"
+    only = plots.FrontierDisplay.from_comparison(Comparison(runs, [1, 4]), ["b"], ax=display.ax_)
+    assert list(only.lines_) == ["b"]
+    assert only.figure_ is display.figure_
+
+
+def test_traces_are_those_of_the_model(miser):
+    display = plots.TraceDisplay.from_estimator(miser)
+    assert display.line_.get_xdata().tolist() == miser.trace_["cost_row"].tolist()
+    assert display.line_.get_ydata().tolist() == miser.trace_["validation_score"].tolist()
+
+
+def test_purchases_count_features_by_price(miser):
+    display = plots.PurchasesDisplay.from_estimator(miser)
+    assert display.labels == ["1", "2", "5"]
+    assert display.counts.tolist() == [2, 1, 2]
+    bought = set(miser.purchase_order_)
+    assert display.shares[:, -1].tolist() == [
+        len(bought & {0, 1}) / 2, len(bought & {2}), len(bought & {3, 4}) / 2
+    ]  # fmt: skip
+    assert (np.diff(display.shares) >= 0).all()
+    assert display.shares[:, 0].tolist() == [0, 0, 0]
+
+
+def test_many_prices_become_ranges():
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    model = GreedyMiserRegressor(costs=np.arange(1, 21), n_rounds=2, min_samples_leaf=2).fit(
+        X, X[:, 0]
+    )
+    display = plots.PurchasesDisplay.from_estimator(model)
+    assert len(display.labels) == 7
+    assert display.counts.sum() == 20
+    assert display.labels[0] == "1 to 3"
+
+
+def test_bills_are_shares_of_the_rows():
+    display = plots.BillsDisplay([1.0, 1.0, 4.0, 8.0], budget=5).plot(bins=8)
+    assert sum(bar.get_height() for bar in display.bars_) == pytest.approx(1)
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["mean 3.5", "budget 5"]
+
+
+def test_refusals_say_what_to_give(miser):
+    linear = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="frontiers is empty"):
+        plots.FrontierDisplay.from_frontier({})
+    with pytest.raises(ValueError, match=r"LogisticRegression without trace_: give a fitted model"):
+        plots.TraceDisplay.from_estimator(linear)
+    with pytest.raises(ValueError, match="estimator is a PricedModel: purchases are drawn for"):
+        plots.PurchasesDisplay.from_estimator(PricedModel(linear))
+    with pytest.raises(ValueError, match=r"bills has shape \(0,\): give the bill of each row"):
+        plots.BillsDisplay([]).plot()
+    bare = type("Bare", (), {"trace_": miser.trace_[["round"]]})()
+    with pytest.raises(ValueError, match=r"trace_ has the columns \['round'\]: it needs one of"):
+        plots.TraceDisplay.from_estimator(bare)
+    with pytest.raises(AttributeError, match="has no attribute 'pie_chart'"):
+        _ = plots.pie_chart
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    code = (
+        "import sys; import costwise.plots.frontier, costwise.plots.bills, costwise.plots.purchases\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
+        "try:\n    costwise.plots.BillsDisplay([1.0]).plot()\n"
+        "except ImportError as error:\n    assert 'costwise[plot]' in str(error)\n"
+        "else:\n    raise SystemExit(1)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_everything_named_can_be_had():
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
+    assert dir(plots) == sorted(plots.__all__)
