@@ -149,3 +149,12 @@ def test_threads_do_not_matter():
     one, two = binned(X), binned(X, n_threads=2)
     assert (one[2] == two[2]).all()
     assert (one[0].thresholds == two[0].thresholds).all()
+
+
+def test_read_only_data_compiles_nothing_new():
+    from costwise.core import binning
+
+    X = np.asfortranarray(np.random.default_rng(0).normal(size=(50, 9)))
+    X.flags.writeable = False
+    binned(X)
+    assert len(binning.encode.signatures) <= 2

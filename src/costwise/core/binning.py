@@ -266,7 +266,7 @@ def encode_matrix(X, bins, layout, threads):
         adjacent = len(features) > 0 and (np.diff(features) == 1).all()
         chosen = slice(features[0], features[-1] + 1) if adjacent else features
         for row in range(0, X.shape[0], TILE):
-            tile = np.ascontiguousarray(X[row : row + TILE, chosen].T, dtype=_float(X))
+            tile = np.array(X[row : row + TILE, chosen].T, dtype=_float(X), order="C")
             for values, byte, (feature, stride, _, count) in zip(
                 tile, bytes_of, members, strict=True
             ):

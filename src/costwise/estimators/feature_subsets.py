@@ -106,19 +106,19 @@ class FeatureSubsets(CostAware):
         super()._restore(policy)
         self._model = self.estimator if model is None else model
 
-    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    @available_if(_classifies)
     def predict_proba(self, X: Any, budget: Any = None) -> Floats:
         """Probability of each class, (n, n_classes)."""
         found: Floats = self.model_.predict_proba(X, budget)
         return found
 
-    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    @available_if(_classifies)
     def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
         """Logarithm of :meth:`predict_proba`."""
         found: Floats = self.model_.predict_log_proba(X, budget)
         return found
 
-    @available_if(_classifies)  # type: ignore[untyped-decorator]
+    @available_if(_classifies)
     def decision_function(self, X: Any, budget: Any = None) -> Floats:
         """Raw scores: (n,) for two classes, else (n, n_classes)."""
         found: Floats = self.model_.decision_function(X, budget)
