@@ -1,0 +1,291 @@
+"""The command line: every command from a file to a result, and every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import costwise
+from costwise.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A small CSV with prices, and a model fitted on it through the command line."""
+    folder = tmp_path_factory.mktemp("cli")
+    X, y, costs = costwise.datasets.make_priced_classification(240, seed=0)
+    frame = X.round(4).assign(ill=np.where(y == 1, "yes", "no"))
+    frame.to_csv(folder / "data.csv", index=False)
+    costs.to_yaml(folder / "costs.yaml")
+    run(
+        "fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml", "--budget", 20,
+        "--method", "cost-weighted-l1", "-o", folder / "model.costwise",
+    )  # fmt: skip
+    return folder
+
+
+def run(*words, code=0, **more):
+    result = runner.invoke(app, [str(word) for word in words], **more)
+    assert result.exit_code == code, result.output + str(result.exception)
+    assert "Traceback" not in result.output
+    return result
+
+
+def refused(*words, code=2):
+    """One paragraph on stderr that ends a command."""
+    return " ".join(run(*words, code=code).stderr.split())
+
+
+def test_help_has_an_example_for_every_command():
+    assert "costwise demo" in run("--help").stdout
+    for command in ("fit", "compare", "predict", "ask", "report", "info", "demo"):
+        assert "Example: costwise" in " ".join(run(command, "--help").stdout.split())
+    assert run("--version").stdout.strip() == f"costwise {costwise.__version__}"
+
+
+def test_costs_new_and_check(folder, tmp_path):
+    run(
+        "costs",
+        "new",
+        folder / "data.csv",
+        "--target",
+        "ill",
+        "-o",
+        tmp_path / "c.yaml",
+        "--unit",
+        "EUR",
+    )
+    assert costwise.Costs.from_yaml(tmp_path / "c.yaml").total == 14
+    assert "exists already" in refused(
+        "costs", "new", folder / "data.csv", "-o", tmp_path / "c.yaml"
+    )
+    shown = json.loads(run("costs", "check", folder / "costs.yaml", "--json").stdout)
+    assert shown["total"] == costwise.Costs.from_yaml(folder / "costs.yaml").total
+    assert (
+        "panel"
+        in run(
+            "costs",
+            "check",
+            folder / "costs.yaml",
+            "--data",
+            folder / "data.csv",
+            "--target",
+            "ill",
+        ).stdout
+    )
+
+
+def test_predict_writes_what_the_model_says(folder, tmp_path):
+    summary = json.loads(
+        run(
+            "predict",
+            folder / "model.costwise",
+            folder / "data.csv",
+            "-o",
+            tmp_path / "p.csv",
+            "--bought",
+            "--json",
+        ).stdout
+    )
+    written = pd.read_csv(tmp_path / "p.csv")
+    model = costwise.load(folder / "model.costwise")
+    rows = pd.read_csv(folder / "data.csv").drop(columns="ill")
+    assert written["prediction"].tolist() == model.predict(rows).tolist()
+    assert written["cost"].tolist() == pytest.approx(model.cost(rows).tolist())
+    assert summary["rows"] == 240
+    assert summary["mean_bill"] == pytest.approx(written["cost"].mean())
+    bought = model.costs_.features
+    assert written["bought"][0].split() == [
+        f for f, b in zip(bought, model.acquired(rows)[0], strict=True) if b
+    ]
+
+
+def test_predict_in_chunks_is_the_same(folder, tmp_path, monkeypatch):
+    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "whole.csv")
+    monkeypatch.setattr("costwise.cli._tables.read_chunks.__defaults__", (7,))
+    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "parts.csv")
+    assert (tmp_path / "parts.csv").read_text() == (tmp_path / "whole.csv").read_text()
+
+
+def test_parquet_is_read_like_csv(folder, tmp_path):
+    pd.read_csv(folder / "data.csv").to_parquet(tmp_path / "data.parquet")
+    run("predict", folder / "model.costwise", tmp_path / "data.parquet", "-o", tmp_path / "a.csv")
+    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+def test_predict_keeps_a_budget(folder, tmp_path):
+    run(
+        "predict",
+        folder / "model.costwise",
+        folder / "data.csv",
+        "-o",
+        tmp_path / "p.csv",
+        "--budget",
+        3,
+    )
+    assert pd.read_csv(tmp_path / "p.csv")["cost"].max() <= 3
+
+
+def test_info(folder):
+    shown = json.loads(run("info", folder / "model.costwise", "--json").stdout)
+    assert shown["class"] == "CostWeightedL1Classifier"
+    assert shown["classes"] == ["no", "yes"]
+    assert "CostWeightedL1Classifier" in run("info", folder / "model.costwise").stdout
+
+
+def test_ask_to_the_end(folder):
+    model = costwise.load(folder / "model.costwise")
+    row = pd.read_csv(folder / "data.csv").iloc[0]
+    session = model.session(one_by_one=True)
+    told = []
+    while wanted := session.ask():
+        told.append(row[wanted[0]])
+        session.tell({wanted[0]: row[wanted[0]]})
+    result = json.loads(
+        run(
+            "ask", folder / "model.costwise", "--json", input="\n".join(map(str, told)) + "\n"
+        ).stdout
+    )
+    assert result["prediction"] == session.prediction
+    assert result["spent"] == session.spent
+
+
+def test_ask_unknown_is_paid_and_na_is_not(folder):
+    paid = json.loads(
+        run("ask", folder / "model.costwise", "--json", input="unknown\n" * 20).stdout
+    )
+    free = json.loads(run("ask", folder / "model.costwise", "--json", input="na\n" * 20).stdout)
+    assert paid["spent"] > 0
+    assert free["spent"] == 0
+    assert {line["kind"] for line in free["ledger"]} == {"unavailable"}
+
+
+def test_ask_left_and_resumed(folder, tmp_path):
+    model, kept = folder / "model.costwise", tmp_path / "case.json"
+    whole = json.loads(run("ask", model, "--json", input="0.5\n" * 20).stdout)
+    left = run("ask", model, "--session", kept, input="0.5\n", code=130)
+    assert "Go on with" in left.stderr
+    resumed = run("ask", model, "--session", kept, "--json", input="oops\n" + "0.5\n" * 20)
+    assert "is not a number" in resumed.stderr
+    assert json.loads(resumed.stdout) == whole
+    assert "own budget" in refused("ask", model, "--session", kept, "--budget", 3)
+    kept.write_text("{")
+    assert "not a stored session" in refused("ask", model, "--session", kept)
+
+
+def test_compare_and_report(folder, tmp_path):
+    data = [folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml"]
+    words = [
+        "--method",
+        "cost-weighted-l1",
+        "--method",
+        "decision-tree",
+        "--budget",
+        5,
+        "--splits",
+        2,
+        "--effort",
+        2,
+    ]
+    table = json.loads(run("compare", *data, *words, "-o", tmp_path / "c.json", "--json").stdout)
+    assert set(table) == {"cost-weighted-l1", "decision-tree", "best on validation"}
+    run(
+        "report",
+        *data,
+        "--from",
+        tmp_path / "c.json",
+        "-o",
+        tmp_path / "page.html",
+        "--title",
+        "<b>Prices</b>",
+    )
+    page = (tmp_path / "page.html").read_text()
+    assert "&lt;b&gt;Prices" in page
+    assert "<b>Prices" not in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "not the output of" in refused(
+        "report", *data, "--from", folder / "costs.yaml", "-o", tmp_path / "x.html"
+    )
+
+
+BAD_DATA = {
+    "empty file": ("", "is empty"),
+    "header alone": ("a,ill\n", "has no rows"),
+    "text": ("a,ill\nblue,yes\n1,no\n", "column 'a' has text such as 'blue'"),
+    "one class": ("a,ill\n1,yes\n2,yes\n", "the single value 'yes'"),
+    "no target": ("a,b\n1,2\n", "has no column 'ill'"),
+    "empty target": ("a,ill\n1,yes\n2,\n", "1 empty cells"),
+    "infinite": ("a,ill\ninf,yes\n2,no\n", "infinite value"),
+    "no features": ("ill\nyes\nno\n", "no feature columns"),
+    "not a table": ('a,ill\n1,yes\n1,2,3,4\n"', "not a CSV file that can be read"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data_is_refused_in_one_paragraph(tmp_path, kind):
+    text, message = BAD_DATA[kind]
+    (tmp_path / "data.csv").write_text(text)
+    out = tmp_path / "model.costwise"
+    assert message in refused(
+        "fit", tmp_path / "data.csv", "--target", "ill", "--budget", 5, "-o", out
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv"]
+
+
+BAD_COSTS = {
+    "features:\n  a: -1\n": "line 2: price of 'a' is -1",
+    "features:\n  b: 1\n": "no price for 'cheap_0'",
+    "features: 3\n": "line 1: features must be",
+    "": "the file is empty",
+    "features:\n  a: [1\n": "not valid YAML",
+}
+
+
+@pytest.mark.parametrize("text", BAD_COSTS)
+def test_bad_prices_are_refused_with_the_line(folder, tmp_path, text):
+    (tmp_path / "costs.yaml").write_text(text)
+    said = refused(
+        "fit",
+        folder / "data.csv",
+        "--target",
+        "ill",
+        "--costs",
+        tmp_path / "costs.yaml",
+        "--budget",
+        5,
+        "-o",
+        tmp_path / "m",
+    )
+    assert BAD_COSTS[text] in said
+
+
+def test_other_mistakes_say_what_to_do(folder, tmp_path):
+    data = ["--target", "ill", "--costs", folder / "costs.yaml", "-o", tmp_path / "m"]
+    assert "no file" in refused("fit", tmp_path / "nothing.csv", "--budget", 5, *data)
+    assert "method" in refused(
+        "fit", folder / "data.csv", "--budget", 5, "--method", "magic", *data
+    )
+    assert "budget" in refused(
+        "fit", folder / "data.csv", "--budget", -5, "--method", "cost-weighted-l1", *data
+    )
+    assert "no folder" in refused(
+        "predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "x" / "p.csv"
+    )
+    assert "exists already" in refused(
+        "predict", folder / "model.costwise", folder / "data.csv", "-o", folder / "data.csv"
+    )
+    assert "not a zip file" in refused(
+        "predict", folder / "costs.yaml", folder / "data.csv", "-o", tmp_path / "p.csv"
+    )
+    (tmp_path / "few.csv").write_text("cheap_0\n1\n")
+    assert "which the model may read" in refused(
+        "predict", folder / "model.costwise", tmp_path / "few.csv", "-o", tmp_path / "p.csv"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv"]
