@@ -150,7 +150,7 @@ def hardware(problem: Problem, budgets: list[float], repeats: int) -> None:
 def node_budgets(model: CostSensitiveTreeClassifier) -> list[float]:
     """What a full CSTC tree spends on new features at each node, in level order."""
     tree = model.policy_.tree
-    bills, parents = model.costs_.price(tree.path_masks()), tree.parents()
+    bills, parents = model.costs_.price(model.policy_.path_masks()), tree.parents()
     return [
         float(round(b - (bills[p] if p >= 0 else 0.0), 9))
         for b, p in zip(bills, parents, strict=True)

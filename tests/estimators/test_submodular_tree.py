@@ -34,7 +34,7 @@ def sse(model, X, y):
 def path_bills(model):
     """What rows at each node have paid, and the node's parent."""
     tree = model.policy_.tree
-    return model.costs_.price(tree.path_masks()), tree.parents()
+    return model.costs_.price(model.policy_.path_masks()), tree.parents()
 
 
 def test_contract_of_soft_trees():

@@ -25,7 +25,7 @@ def model():
 
 def test_summary_bills_every_path_as_the_model_does(model):
     summaries = summarise_linear_tree(model)
-    masks = model.policy_.tree.path_masks()
+    masks = model.policy_.path_masks()
     for s in summaries:
         assert s.path_cost == model.costs_.price(masks[s.node])
         above = summaries[s.parent].path_cost if s.parent >= 0 else 0.0

@@ -47,11 +47,65 @@ class Prices:
         fee[opened[opened >= 0]] = 0
         return Prices(price, self.group, fee)
 
+    def taking(self, a):
+        """The price of one feature, fee included, and the prices once it is bought."""
+        cost, g = int(self.price[a]), int(self.group[a])
+        if g >= 0:
+            cost += int(self.fee[g])
+        return cost, self.after(np.array([a]))
+
     def marginal(self):
         """Price plus unopened fee of every feature: ndarray (d,) int64."""
         if not self.fee.size:
             return self.price
         return self.price + np.where(self.group >= 0, self.fee[self.group], 0)
+
+
+@dataclass(frozen=True)
+class SharedPrices:
+    """Prices of inputs that are made of features: an input costs what its features still cost.
+
+    Attributes
+    ----------
+    needs : ndarray (inputs, d) bool, the features of each input
+    features : Prices, of the features themselves
+    """
+
+    needs: np.ndarray
+    features: Prices
+
+    @property
+    def price(self):
+        """What each input would cost now: its features and their unopened fees."""
+        amount = self.needs @ self.features.price
+        for g in np.flatnonzero(self.features.fee > 0):
+            amount = amount + self.features.fee[g] * self.needs[:, self.features.group == g].any(
+                axis=1
+            )
+        return amount
+
+    @property
+    def group(self):
+        """Inputs have no groups of their own."""
+        return np.full(len(self.needs), -1, dtype=np.int32)
+
+    @property
+    def fee(self):
+        """Nor fees: those of the features are in the price."""
+        return np.zeros(0, dtype=np.int64)
+
+    def after(self, inputs):
+        """The prices once ``inputs`` are bought."""
+        bought = np.flatnonzero(self.needs[inputs].any(axis=0))
+        return SharedPrices(self.needs, self.features.after(bought))
+
+    def taking(self, a):
+        """The price of one input, and the prices once it is bought."""
+        return int(self.price[a]), self.after(np.array([a]))
+
+    def marginal(self):
+        """Price of every input: ndarray (inputs,) int64."""
+        return self.price
 
 
 @dataclass(frozen=True)
@@ -136,19 +190,21 @@ def group_block(S, r, price, fee, limit):
 class _Search:
     """The state of one :func:`select`."""
 
-    def __init__(self, engine, prices: Prices, budget):
+    def __init__(self, engine, prices: Prices | SharedPrices, budget):
         self.engine, self.budget = engine, budget
-        self.price, self.group, self.fee = prices.price, prices.group, prices.fee.copy()
+        self._read(prices)
         self.features: list[int] = []
         self.fit: list[float] = []
         self.spent, self.explained, self.pivot = 0, 0.0, 1.0
 
+    def _read(self, prices):
+        self.prices = prices
+        self.price, self.group, self.fee = prices.price, prices.group, prices.fee
+
     def take(self, a, likely=()):
         """Buy one feature, and open its group."""
-        cost, g = int(self.price[a]), int(self.group[a])
-        if g >= 0:
-            cost += int(self.fee[g])
-            self.fee[g] = 0
+        cost, prices = self.prices.taking(a)
+        self._read(prices)
         self.spent += cost
         self.explained += float(gains(self.engine)[a])
         self.pivot = min(
@@ -222,7 +278,9 @@ class _Search:
         return (block if block[0] > single[0] else single)[1:]
 
 
-def select(engine, prices: Prices, budget: int, on_overflow: str = "skip") -> Selection:
+def select(
+    engine, prices: Prices | SharedPrices, budget: int, on_overflow: str = "skip"
+) -> Selection:
     """Take free features, then the best gain per price while the budget lasts.
 
     A group whose fee is not yet paid competes as a block: the features inside it whose joint gain
@@ -231,7 +289,7 @@ def select(engine, prices: Prices, budget: int, on_overflow: str = "skip") -> Se
     Parameters
     ----------
     engine : MomentsEngine or QREngine
-    prices : Prices
+    prices : Prices or SharedPrices
     budget : int, quanta; never exceeded
     on_overflow : {"skip", "stop"}
         What to do when the best choice does not fit: go on with the best that fits, or end. What

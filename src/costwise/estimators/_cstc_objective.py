@@ -104,6 +104,9 @@ class Objective:
     rho: float
     run: Run
 
+    soft_pass = staticmethod(soft_pass)
+    """The loss of a block of rows and its derivatives."""
+
     def __post_init__(self) -> None:
         self.path = self.topology.on_path()
         starts = np.cumsum([0] + [len(block) for block in self.blocks])
@@ -169,7 +172,7 @@ class Objective:
         def part(i: int) -> tuple[Floats, Floats]:
             own = F[self.slices[i]]
             slope, sums = np.empty_like(own), np.empty((3, K))
-            soft_pass(
+            self.soft_pass(
                 own, self.Y[self.slices[i]], self.weight[self.slices[i]], theta, self.direction,
                 topology.upper, topology.lower, cost, slope, sums,
             )  # fmt: skip

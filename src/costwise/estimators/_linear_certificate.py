@@ -61,6 +61,10 @@ def certify(
     """The certificate of one node's selection."""
     cost = as_float(chosen.prefix_spent)
     considered = np.flatnonzero(place.prices.marginal() <= budget)
+    if isinstance(place.prices, gr.SharedPrices):
+        return Certificate(
+            0.0, 0.0, cost, len(considered), "the theorem does not cover inputs made of features"
+        )
     if place.prices.fee.any():
         return Certificate(
             0.0, 0.0, cost, len(considered), "the theorem does not cover shared fees"

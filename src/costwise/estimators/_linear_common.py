@@ -125,7 +125,7 @@ def trace_by_level(policy: LinearTreePolicy, X: Any, y: Any) -> pd.DataFrame:
         level[node] = 0 if parent < 0 else level[parent] + 1
     trace = []
     for last in range(int(level.max()) + 1):
-        short = LinearTreePolicy(policy.costs, policy.output, _cut(tree, level, last), policy.scale)
+        short = policy.with_tree(_cut(tree, level, last))
         trace.append({"level": last} | trace_row(short, X[rows], y[rows]))
     return pd.DataFrame(trace)
 

@@ -13,7 +13,6 @@ from costwise.core import greedy as gr
 from costwise.core import links
 from costwise.core import moments as mo
 from costwise.core.engines import MomentsEngine, QREngine
-from costwise.costs import Costs
 from costwise.estimators._linear_certificate import Certificate, certify
 from costwise.estimators._linear_threads import Run
 from costwise.policy.linear_tree import CHUNK, LinearTree, routing_score, weighted_sum
@@ -73,7 +72,7 @@ class Problem:
     y_scale: Floats
     mean: Floats
     holes: Ints
-    costs: Costs
+    prices: gr.Prices | gr.SharedPrices
     weight: Floats | None
 
     def rows(self, index: Ints | None = None, weight: Floats | None = None) -> mo.Rows:
@@ -88,7 +87,7 @@ class _Place:
 
     position: int
     rows: mo.Rows
-    prices: gr.Prices
+    prices: gr.Prices | gr.SharedPrices
     parent: Node | None
     M: Floats | None = None
     centred: mo.Centred | None = field(default=None, repr=False)
@@ -96,8 +95,7 @@ class _Place:
 
 def grow(problem: Problem, settings: Settings, run: Run) -> dict[int, Node]:
     """Fit all nodes; keys are positions in the full tree (children of k: 2k + 1 up, 2k + 2 down)."""
-    flat = problem.costs.flat
-    prices = gr.Prices(flat.price, flat.group, flat.fee)
+    prices = problem.prices
     engine = _resolve_engine(problem, settings, prices)
     settings = replace(settings, engine=engine)
     root = _Place(0, problem.rows(), prices, None)
@@ -120,12 +118,14 @@ def grow(problem: Problem, settings: Settings, run: Run) -> dict[int, Node]:
     return _without_idle_splits(nodes)
 
 
-def _resolve_engine(problem: Problem, settings: Settings, prices: gr.Prices) -> str:
+def _resolve_engine(
+    problem: Problem, settings: Settings, prices: gr.Prices | gr.SharedPrices
+) -> str:
     """Pick "moments" (full Gram), "columns" (parts of it on demand) or "qr"."""
     n, d = problem.X.shape
     if settings.engine == "qr" or (settings.engine == "auto" and n <= 2 * d):
         return "qr"
-    if settings.certify or prices.fee.any():
+    if settings.certify or prices.fee.any() or isinstance(prices, gr.SharedPrices):
         return "moments"
     cheapest = np.cumsum(np.sort(prices.price))
     on_demand, full, bought = 0.0, float(d), 0

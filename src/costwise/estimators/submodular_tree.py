@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core import moments as mo
@@ -25,10 +26,12 @@ from costwise.estimators._linear_common import (
     value_targets,
 )
 from costwise.estimators._linear_grow import Problem, Settings, as_tree, grow
+from costwise.estimators._linear_inputs import TreeInputs, plain_prices
 from costwise.estimators._linear_prune import prune
 from costwise.estimators._linear_threads import workers
 from costwise.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
 from costwise.policy.linear_tree import LinearTreePolicy
+from costwise.policy.tree_inputs import TreeInputsPolicy
 
 
 class _SubmodularTree(CostAware):
@@ -66,6 +69,7 @@ class _SubmodularTree(CostAware):
         tau: float | str = 1.0,
         on_overflow: str = "skip",
         engine: str = "auto",
+        trees: Any = None,
         certify: bool = True,
         min_weight: float = 20,
         validation_fraction: float | None = None,
@@ -80,6 +84,7 @@ class _SubmodularTree(CostAware):
         self.tau = tau
         self.on_overflow = on_overflow
         self.engine = engine
+        self.trees = trees
         self.certify = certify
         self.min_weight = min_weight
         self.validation_fraction = validation_fraction
@@ -96,19 +101,39 @@ class _SubmodularTree(CostAware):
             on_overflow=self.on_overflow, engine=self.engine, certify=self.certify,
             min_weight=float(self.min_weight),
         )  # fmt: skip
+        inputs = None if self.trees is None else TreeInputs(self.trees, costs)
+        read, prices = (
+            (X, plain_prices(costs)) if inputs is None else (inputs.columns(X), inputs.prices)
+        )
         with workers(self.n_jobs) as run:
-            mean, holes = mo.column_means(X, weight, run)
-            problem = Problem(X, targets.Y, targets.mean, targets.scale, mean, holes, costs, weight)
+            mean, holes = mo.column_means(read, weight, run)
+            problem = Problem(
+                read, targets.Y, targets.mean, targets.scale, mean, holes, prices, weight
+            )
             nodes = grow(problem, settings, run)
         tree = as_tree(nodes, mean)
         kept = [nodes[position] for position in sorted(nodes)]
         if held is not None:
-            tree, numbers = prune(tree, *held)
+            V, Y = held
+            tree, numbers = prune(tree, V if inputs is None else inputs.columns(V), Y)
             kept = [kept[number] for number in numbers]
         if self.certify:
             self.certificates_ = certificate_frame([node.certificate for node in kept])
         self.shares_ = np.array([node.weight / kept[0].weight for node in kept])
+        if inputs is not None:
+            return TreeInputsPolicy(costs, targets.output, tree, inputs.trees)
         return LinearTreePolicy(costs, targets.output, tree)
+
+    def _stored_params(self) -> dict[str, Any]:
+        # The policy holds the trees: a file needs no second copy of their model.
+        return {**self.get_params(deep=False), "trees": None}
+
+    def __sklearn_clone__(self) -> Self:
+        params = {
+            name: value if name == "trees" else clone(value, safe=False)
+            for name, value in self.get_params(deep=False).items()
+        }
+        return type(self)(**params)
 
     def _budgets(self) -> tuple[int, ...]:
         """Budget of every node of the full tree in quanta, level order."""
@@ -173,6 +198,10 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
     engine : {"auto", "moments", "qr"}, default="auto"
         Both choose alike. Moments read the rows once per level; QR keeps them all in float64 and is
         taken by "auto" when there are at most twice as many rows as features.
+    trees : fitted boosted model of this library, optional
+        Its trees, instead of the columns, become the inputs of the linear models (the paper's
+        non-linear variant); a node pays for all raw features of the trees it reads. It stays
+        fitted when this is cloned.
     certify : bool, default=True
         Compute ``certificates_``. Without them, and where that is cheaper, only the needed columns
         of the Gram are computed.
@@ -256,7 +285,7 @@ class SubmodularTreeClassifier(CostAwareClassifier, _SubmodularTree):
             )
         policy = self._grow(X, class_targets(codes, self.classes_), costs, weight, held)
         scale = calibrate(policy, X, codes, weight)
-        self.policy_ = LinearTreePolicy(costs, policy.output, policy.tree, scale)
+        self.policy_ = policy.scaled(scale)
         self.trace_ = trace_by_level(self.policy_, X, y)
         return self
 
@@ -286,6 +315,10 @@ class SubmodularTreeRegressor(CostAwareRegressor, _SubmodularTree):
         When the best choice does not fit the budget: go on with the best that fits, or end.
     engine : {"auto", "moments", "qr"}, default="auto"
         Both choose alike.
+    trees : fitted boosted model of this library, optional
+        Its trees, instead of the columns, become the inputs of the linear models (the paper's
+        non-linear variant); a node pays for all raw features of the trees it reads. It stays
+        fitted when this is cloned.
     certify : bool, default=True
         Compute ``certificates_``.
     min_weight : number, default=20

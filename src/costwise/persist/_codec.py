@@ -18,9 +18,11 @@ from costwise.policy.output import Output
 from costwise.policy.whole import Foreign
 
 POLICIES = {
+    "cascade": ("costwise.policy.cascade", "CascadePolicy"),
     "exits": ("costwise.policy.exit", "ExitPolicy"),
     "gate": ("costwise.policy.gate", "GatePolicy"),
     "linear tree": ("costwise.policy.linear_tree", "LinearTreePolicy"),
+    "linear tree on trees": ("costwise.policy.tree_inputs", "TreeInputsPolicy"),
     "selection": ("costwise.policy.selection", "SelectionPolicy"),
     "static-order": ("costwise.policy.static_order", "StaticOrderPolicy"),
     "trees": ("costwise.policy.tree", "TreePolicy"),

@@ -49,14 +49,14 @@ def summarise_linear_tree(model: Any) -> list[NodeSummary]:
             "SubmodularTreeClassifier."
         )
     tree, costs = policy.tree, policy.costs
-    masks, parents = tree.path_masks(), tree.parents()
+    masks, parents = policy.path_masks(), tree.parents()
     shares = getattr(model, "shares_", None)
     levels = np.zeros(tree.n_nodes, dtype=int)
     summaries = []
     for node, parent in enumerate(parents):
         have = masks[parent] if parent >= 0 else np.zeros(costs.n_features, dtype=bool)
         levels[node] = 0 if parent < 0 else levels[parent] + 1
-        new = [int(a) for a in tree.own(node) if not have[a]]
+        new = [int(a) for a in policy.buys(node) if not have[a]]
         own = sum(int(costs.flat.price[a]) for a in new)
         added = int(costs.quanta(masks[node])) - int(costs.quanta(have))
         summaries.append(

@@ -5,7 +5,9 @@ A single linear model is such a tree with one node.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,15 +70,6 @@ class LinearTree:
     def own(self, node: int) -> Ints:
         """Columns of one node."""
         return self.features[self.start[node] : self.start[node + 1]]
-
-    def path_masks(self) -> npt.NDArray[np.bool_]:
-        """What a row has bought once it stands at a node: (nodes, d)."""
-        masks = np.zeros((self.n_nodes, len(self.mean)), dtype=bool)
-        for node, parent in enumerate(self.parents()):
-            if parent >= 0:
-                masks[node] = masks[parent]
-            masks[node, self.own(node)] = True
-        return masks
 
     def evaluate(self, node: int, columns: Floats) -> Floats:
         """Outputs of a node, (n, m), from its columns (n, own features)."""
@@ -182,12 +175,25 @@ class LinearTreePolicy(Policy):
     @property
     def reads(self) -> npt.NDArray[np.intp]:
         """Columns of all nodes."""
-        return np.unique(self.tree.features).astype(np.intp)
+        return np.flatnonzero(self.path_masks().any(axis=0))
+
+    def buys(self, node: int) -> Ints:
+        """Columns that a node needs, in buying order."""
+        return self.tree.own(node)
+
+    def path_masks(self) -> npt.NDArray[np.bool_]:
+        """What a row has bought once it stands at a node: (nodes, d)."""
+        masks = np.zeros((self.tree.n_nodes, self.n_features), dtype=bool)
+        for node, parent in enumerate(self.tree.parents()):
+            if parent >= 0:
+                masks[node] = masks[parent]
+            masks[node, self.buys(node)] = True
+        return masks
 
     def begin(self) -> LinearTreeCase:
         """Start a row at the root."""
         if self._lists is None:
-            self._lists = _Lists(self.tree, self.scale)
+            self._lists = _Lists(self)
         return LinearTreeCase(self._lists, self.costs.flat.evaluation)
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
@@ -206,6 +212,16 @@ class LinearTreePolicy(Policy):
             if billed:
                 acquired[part] = plan.bought[reached]
         return Outcome(raw, acquired, evaluated)
+
+    def with_tree(self, tree: LinearTree) -> LinearTreePolicy:
+        """The same with other nodes."""
+        return LinearTreePolicy(self.costs, self.output, tree, self.scale)
+
+    def scaled(self, scale: float) -> Self:
+        """The same with another scale."""
+        other = copy(self)
+        other.scale, other._lists = scale, None
+        return other
 
     def leaves(self, X: Floats) -> npt.NDArray[np.int64]:
         """Node in which each row ends without a budget, (n,)."""
@@ -287,7 +303,7 @@ class _Plan:
     def __init__(self, policy: LinearTreePolicy, limit: int | None) -> None:
         tree, flat = policy.tree, policy.costs.flat
         k = tree.n_nodes
-        self.bought = tree.path_masks()
+        self.bought = policy.path_masks()
         self.evaluates, self.enters = np.ones(k, dtype=bool), np.ones(k, dtype=bool)
         self.stops = np.zeros(k, dtype=bool)
         if limit is None:
@@ -307,15 +323,17 @@ class _Plan:
         if not self.evaluates[0]:
             return
         till = Till(policy.costs, limit)
-        for feature in policy.tree.own(0):
+        for feature in policy.buys(0):
             self.bought[0, feature] = till.buy((int(feature),), 1)
-        self.stops[0] = not self.bought[0, policy.tree.own(0)].all()
+        self.stops[0] = not self.bought[0, policy.buys(0)].all()
 
 
 class _Lists:
     """The nodes as Python lists: for single rows they are faster than arrays."""
 
-    def __init__(self, tree: LinearTree, scale: float) -> None:
+    def __init__(self, policy: LinearTreePolicy) -> None:
+        tree = policy.tree
+        self.buys: list[list[int]] = [policy.buys(k).tolist() for k in range(tree.n_nodes)]
         self.own: list[list[int]] = [tree.own(k).tolist() for k in range(tree.n_nodes)]
         self.coefficient: list[list[list[float]]] = [
             tree.coefficient[tree.start[k] : tree.start[k + 1]].tolist()
@@ -327,7 +345,7 @@ class _Lists:
         self.upper: list[int] = tree.upper.tolist()
         self.lower: list[int] = tree.lower.tolist()
         self.mean: list[float] = tree.mean.tolist()
-        self.scale = scale
+        self.scale = policy.scale
 
 
 class LinearTreeCase(Case):
@@ -352,7 +370,7 @@ class LinearTreeCase(Case):
                 self.evaluated += 1
                 self._charged = True
                 left = None if left is None else left - self._evaluation
-            missing = tuple(a for a in lists.own[self._at] if a not in self._known)
+            missing = tuple(a for a in lists.buys[self._at] if a not in self._known)
             if missing and self._at == 0:
                 return [(a,) for a in missing if a not in self._refused]
             if missing:
@@ -372,12 +390,16 @@ class LinearTreeCase(Case):
         lists = self._lists
         out = list(lists.intercept[node])
         for a, weights in zip(lists.own[node], lists.coefficient[node], strict=True):
-            value = self._known.get(a)
+            value = self._input(a)
             if value is None or value != value:
                 value = lists.mean[a]
             for c, weight in enumerate(weights):
                 out[c] += value * weight
         return out
+
+    def _input(self, a: int) -> float | None:
+        """What the models read as their input a; None where it is not known."""
+        return self._known.get(a)
 
     def learn(self, feature: int, value: float) -> None:
         """Take in a value."""

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import costwise
+from costwise import Costs, GreedyMiserRegressor, SubmodularTreeClassifier, SubmodularTreeRegressor
+from costwise.core.greedy import Prices, SharedPrices
+from costwise.policy.base import run_case
+from costwise.policy.tree_inputs import TreeInputsPolicy, needs, tree_outputs
+
+COSTS = Costs([1, 2, 3, 1, 5], groups={"g": {"fee": 2, "features": [1, 2]}}, evaluation=0.25)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    clean = np.nan_to_num(X)
+    return X, np.where(clean[:, 0] > 0, clean[:, 1], clean[:, 3]) + np.abs(clean[:, 2])
+
+
+@pytest.fixture(scope="module")
+def booster(data):
+    return GreedyMiserRegressor(n_rounds=20, max_depth=2, lam=0.0, costs=COSTS).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def model(data, booster):
+    return SubmodularTreeRegressor(6, costs=COSTS, depth=3, trees=booster).fit(*data)
+
+
+def test_outputs_of_single_trees_add_up_to_the_ensemble(data, booster):
+    trees = booster.policy_.trees
+    total = np.full(300, trees.base[0])
+    for tree in range(trees.n_trees):
+        total += tree_outputs(trees, tree, data[0])
+    np.testing.assert_allclose(total, booster.predict(data[0]), rtol=1e-9)
+
+
+def test_an_input_costs_what_its_features_still_cost():
+    flat = COSTS.flat
+    wanted = np.array([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0]], dtype=bool)
+    prices = SharedPrices(wanted, Prices(flat.price, flat.group, flat.fee))
+    assert (prices.marginal() / 1e9).tolist() == [5, 7, 1]
+    cost, after = prices.taking(0)
+    assert cost == 5 * 10**9
+    assert (after.price / 1e9).tolist() == [0, 3, 1]
+
+
+def test_budgets_are_kept_in_raw_features(model, data):
+    bills, parents = model.costs_.price(model.policy_.path_masks()), model.policy_.tree.parents()
+    new = bills - np.where(parents >= 0, bills[parents], 0.0)
+    assert (new <= 6).all()
+    X, y = data
+    assert ((model.predict(X) - y) ** 2).mean() < 0.5 * y.var()
+    assert "inputs made of features" in model.certificates_.statement[0]
+
+
+def test_bought_features_are_those_of_the_trees_on_the_path(model, data):
+    X = data[0][:20]
+    used = needs(model.policy_.trees, 5)
+    leaves = model.policy_.leaves(X)
+    parents = model.policy_.tree.parents()
+    for row, leaf in zip(model.acquired(X), leaves, strict=True):
+        expected, node = np.zeros(5, dtype=bool), leaf
+        while node >= 0:
+            expected |= used[model.policy_.tree.own(node)].any(axis=0)
+            node = parents[node]
+        assert np.array_equal(row, expected)
+
+
+@pytest.mark.parametrize("budget", [None, 0, 0.25, 1.25, 3, 5, 8, 11])
+def test_one_row_and_a_batch_agree_to_the_bit(model, data, budget):
+    limit = None if budget is None else int(budget * 10**9)
+    X = data[0][:25]
+    outcome = model.policy_.batch(X, limit)
+    quanta = COSTS.quanta(outcome.acquired) + outcome.evaluated * COSTS.flat.evaluation
+    assert limit is None or (quanta <= limit).all()
+    for i, row in enumerate(X):
+        raw, bought, evaluated = run_case(model.policy_, row, limit)
+        assert raw.tobytes() == outcome.raw[i].tobytes()
+        assert np.array_equal(bought, outcome.acquired[i])
+        assert evaluated == outcome.evaluated[i]
+
+
+def test_what_is_not_bought_is_not_looked_at(model, data):
+    X = data[0][:25]
+    spoiled = np.where(model.acquired(X), X, 1e9)
+    assert np.array_equal(model.predict(X), model.predict(spoiled))
+
+
+def test_files_and_clones_keep_the_trees(model, data, tmp_path):
+    model.save(tmp_path / "model.costwise")
+    again = costwise.load(tmp_path / "model.costwise")
+    assert np.array_equal(again.predict(data[0]), model.predict(data[0]))
+    assert np.array_equal(again.cost(data[0]), model.cost(data[0]))
+    copied = clone(model)
+    assert copied.trees is model.trees
+    assert np.array_equal(copied.fit(*data).predict(data[0]), model.predict(data[0]))
+
+
+def test_classifiers_and_pruning_take_trees_too(data, booster):
+    X, y = data
+    model = SubmodularTreeClassifier(
+        8, costs=COSTS, depth=3, trees=booster, validation_fraction=0.2, random_state=0
+    ).fit(X, y > 1)
+    assert model.score(X, y > 1) > 0.75
+    assert isinstance(model.policy_, TreeInputsPolicy)
+
+
+def test_other_models_and_other_columns_are_refused(data, booster):
+    X, y = data
+    with pytest.raises(
+        TypeError, match="trees is a SubmodularTreeRegressor: give a fitted boosted model"
+    ):
+        SubmodularTreeRegressor(trees=SubmodularTreeRegressor()).fit(X, y)
+    with pytest.raises(ValueError, match="trees was fitted on 5 columns, X has 4"):
+        SubmodularTreeRegressor(trees=booster).fit(X[:, :4], y)
+
+
+def test_unsafe_states_are_refused(model):
+    settings, arrays = model.policy_.state()
+    policy = model.policy_
+    with pytest.raises(ValueError, match="not a policy of trees"):
+        TreeInputsPolicy.from_state(
+            policy.costs, policy.output, (settings, arrays | {"trees": policy})
+        )
+    wrong = np.full_like(arrays["features"], policy.trees.n_trees)
+    with pytest.raises(ValueError, match="not one of the 20 columns"):
+        TreeInputsPolicy.from_state(
+            policy.costs, policy.output, (settings, arrays | {"features": wrong})
+        )
+    inner = arrays["trees"]
+    wide = replace(
+        inner.trees,
+        value=np.repeat(inner.trees.value, 2, axis=1),
+        base=np.repeat(inner.trees.base, 2),
+    )
+    arrays["trees"] = type(inner)(inner.costs, inner.output, wide)
+    with pytest.raises(ValueError, match="2 values per node"):
+        TreeInputsPolicy.from_state(policy.costs, policy.output, (settings, arrays))
