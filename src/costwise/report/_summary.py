@@ -153,15 +153,16 @@ def _cases(
     costs: costwise.Costs,
     count: int,
 ) -> list[dict[str, Any]]:
-    """Single rows walked through the model at the middle of the slider, cheap and dear ones."""
-    middle = next((i for i in range(len(models) // 2, len(models)) if models[i] is not None), None)
-    if middle is None:
+    """Single rows, cheap and dear ones, walked through the model whose bills differ most."""
+    spread = [0.0 if model is None else float(model.cost(X).std()) for model in models]
+    chosen = int(np.argmax(spread))
+    if spread[chosen] == 0.0:
         return []
-    model = models[middle]
+    model = models[chosen]
     bills = model.cost(X)
     order = np.argsort(bills, kind="stable")
     rows = [int(order[round(q * (len(order) - 1))]) for q in np.linspace(0, 1, count)]
-    return [_case(model, X, y, row, costs, picks[middle]) for row in dict.fromkeys(rows)]
+    return [_case(model, X, y, row, costs, picks[chosen]) for row in dict.fromkeys(rows)]
 
 
 def _case(
