@@ -62,7 +62,7 @@ def shares_kl(gate: Floats, excess: Floats, p_full: float, *, equal: bool = Fals
         return Shares(at(0.0), level, 0.0)
     odds = np.log(p_full) - np.log1p(-p_full)
     low = float(level.min() - odds) if equal else 0.0
-    beta = _least(lambda b: float(np.mean(at(b))) <= p_full, low, float(level.max() - odds))
+    beta = _least(lambda b: float(np.mean(at(b))) - p_full, low, float(level.max() - odds))
     return Shares(at(beta), level - beta, beta)
 
 
@@ -79,15 +79,15 @@ def shares_lstsq(gate: Floats, excess: Floats, p_full: float, kappa: float) -> S
     def at(beta: float) -> Floats:
         return nearest_log_odds(gate, beta - excess, kappa)
 
-    def fits(beta: float) -> bool:
-        return float(np.mean(links.sigmoid(at(beta)))) <= p_full
+    def above(beta: float) -> float:
+        return float(np.mean(links.sigmoid(at(beta)))) - p_full
 
     beta = 0.0
-    if p_full < 1 and not fits(beta):
+    if p_full < 1 and above(beta) > 0:
         high = 1.0
-        while not fits(high) and high < 1e12:
+        while above(high) > 0 and high < 1e12:
             high *= 4.0
-        beta = _least(fits, 0.0, high, width=1e-7)
+        beta = _least(above, 0.0, high, width=1e-7)
     s = at(beta)
     return Shares(links.sigmoid(s), s, beta)
 
@@ -130,16 +130,28 @@ def _root(gate: Floats, slope: Floats, kappa: float, low: Floats, high: Floats) 
     return s
 
 
-def _least(
-    holds: Callable[[float], bool], low: float, high: float, width: float = 1e-10
-) -> float:
-    """The smallest number at which a condition holds that holds at ``high`` and, once, for good."""
-    for _ in range(200):
-        middle = (low + high) / 2
-        if high - low <= width or middle in (low, high):
+def _least(above: Callable[[float], float], low: float, high: float, width: float = 1e-10) -> float:
+    """A number at which a falling function is at or just below 0, by false position (Illinois).
+
+    The function is above 0 at ``low`` and not above it at ``high``.
+    """
+    at_low, at_high = above(low), above(high)
+    reached, side = at_high, 0
+    for turn in range(200):
+        if high - low <= width or reached >= -1e-12:
             break
-        if holds(middle):
-            high = middle
+        # Every third step halves: false position alone can creep on flat stretches.
+        share = 0.5 if turn % 3 == 2 else at_low / (at_low - at_high)
+        middle = low + share * (high - low)
+        if not low < middle < high:
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+        value = above(middle)
+        if value > 0:
+            at_high = at_high / 2 if side > 0 else at_high
+            low, at_low, side = middle, value, 1
         else:
-            low = middle
+            at_low = at_low / 2 if side < 0 else at_low
+            high, at_high, reached, side = middle, value, value, -1
     return high

@@ -36,7 +36,7 @@ GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Loss that a feature of average price must save, for a sweep."""
 
 PATH_ITERATIONS = 10
-"""Alternations per gamma of a sweep, each of which starts from the one before."""
+"""Alternations per model of a sweep, each of which starts from the one before."""
 
 
 class AdaptiveLinearClassifier(GatedClassifier):
@@ -228,7 +228,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         for support in candidates(dict.fromkeys(found), rows.Z.shape[1]):
             start = None
             for p_full in (*P_GRID, 0.0):
-                fit = refit(rows, support, p_full, settings, start)
+                fit = refit(rows, support, p_full, short, start)
                 start = fit.weights
                 yield p_full, np.nan, fit
 
