@@ -1,6 +1,7 @@
 """Dynamic selection on the paper's kinds of data: curves, learning curves, time, memory.
 
     python benchmarks/bench_dynamic_selection.py [--quick] [--data FOLDER] [--only PART ...]
+        [--rounds N] [--examples N] [--classifier {masked,paper,both}]
 
 Parts: ionosphere, segmentation, digits (8 x 8, 16 factors of 2 x 2), seeds (coaching against
 DAgger over 5 seeds), policies (linear against trees), usps (needs --data: 16 factors of 4 x 4;
@@ -87,12 +88,12 @@ def dynamic_curve(model: DynamicSelectionClassifier, name: str, X: Any, y: Any) 
     return lines
 
 
-def curves(name: str, quick: bool) -> None:
+def curves(name: str, options: Any) -> None:
     """Accuracy against cost of all methods of the paper's figures."""
     X, y, X_test, y_test, costs = load(name)
-    lams = (0.1, 0.5) if quick else LAMS
+    lams = (0.1, 0.5) if options.quick else LAMS
     lines: list[dict[str, Any]] = []
-    for masked in (True, False):
+    for masked in {"masked": (True,), "paper": (False,), "both": (True, False)}[options.classifier]:
         tag = "" if masked else " (paper's classifier)"
         for order in ("weight", "forward"):
             found = static_curve(order, X, y, X_test, y_test, costs=costs, masked=masked)
@@ -101,7 +102,7 @@ def curves(name: str, quick: bool) -> None:
         for coaching in (False, True):
             model = DynamicSelectionClassifier(
                 0.5, extra_lams=lams, costs=costs, coaching=coaching, masked=masked,
-                n_iterations=2 if quick else 15, max_examples=8000, random_state=0,
+                n_iterations=options.rounds, max_examples=options.examples, random_state=0,
             ).fit(X, y)  # fmt: skip
             method = ("coaching" if coaching else "dagger") + tag
             lines += dynamic_curve(model, method, X_test, y_test)
@@ -112,22 +113,20 @@ def curves(name: str, quick: bool) -> None:
                 "cost": point["cost"], "accuracy": point["accuracy"],
             })  # fmt: skip
         print(f"{name}{tag}: full-feature accuracy {full_accuracy(model, X_test, y_test):.4f}")
-        if quick:
-            break
     print(pd.DataFrame(lines).round(4).to_string(index=False), flush=True)
 
 
-def seeds(quick: bool) -> None:
-    """Mean development reward over 15 rounds, coaching against DAgger, lam 0.5, 5 seeds."""
+def seeds(options: Any) -> None:
+    """Mean development reward round by round, coaching against DAgger, lam 0.5, 5 seeds."""
     for name in ("digits", "ionosphere", "segmentation"):
         X, y, X_test, y_test, costs = load(name)
         found = {}
         for coaching in (False, True):
             traces, tests = [], []
-            for seed in range(2 if quick else 5):
+            for seed in range(2 if options.quick else 5):
                 model = DynamicSelectionClassifier(
-                    0.5, costs=costs, coaching=coaching, n_iterations=2 if quick else 15,
-                    n_folds=5, max_examples=8000, random_state=seed,
+                    0.5, costs=costs, coaching=coaching, n_iterations=options.rounds,
+                    n_folds=5, max_examples=options.examples, random_state=seed,
                 ).fit(X, y)  # fmt: skip
                 traces.append(model.trace_["reward"].to_numpy())
                 tests.append(test_reward(model, X_test, y_test))
@@ -148,15 +147,15 @@ def test_reward(model: DynamicSelectionClassifier, X: Any, y: Any) -> float:
     return float((own - chances.max(axis=1) - model.lam * share).mean())
 
 
-def policies(quick: bool) -> None:
+def policies(options: Any) -> None:
     """The linear policy against boosted trees, on test rows."""
-    for name in ("digits",) if quick else ("digits", "ionosphere", "segmentation"):
+    for name in ("digits",) if options.quick else ("digits", "ionosphere", "segmentation"):
         X, y, X_test, y_test, costs = load(name)
         for policy in ("linear", "trees"):
             begun = time.perf_counter()
             model = DynamicSelectionClassifier(
-                0.5, costs=costs, policy=policy, n_iterations=2 if quick else 6, n_folds=5,
-                max_examples=8000, random_state=0,
+                0.5, costs=costs, policy=policy, n_iterations=options.rounds, n_folds=5,
+                max_examples=options.examples, random_state=0,
             ).fit(X, y)  # fmt: skip
             print(
                 f"{name} {policy}: test reward {test_reward(model, X_test, y_test):.4f}, accuracy "
@@ -210,17 +209,21 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds and rows")
     parser.add_argument("--data", help="folder with usps.npz")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--rounds", type=int, help="of imitation; 15 (quick: 2), usps always 15")
+    parser.add_argument("--examples", type=int, default=8000, help="per policy; usps: the default")
+    parser.add_argument("--classifier", choices=("masked", "paper", "both"), default="both")
     options = parser.parse_args()
+    options.rounds = options.rounds or (2 if options.quick else 15)
     for part in options.only:
         if part == "usps":
             if options.data:
                 usps(options.data, options.quick)
         elif part == "seeds":
-            seeds(options.quick)
+            seeds(options)
         elif part == "policies":
-            policies(options.quick)
+            policies(options)
         else:
-            curves(part, options.quick)
+            curves(part, options)
 
 
 if __name__ == "__main__":

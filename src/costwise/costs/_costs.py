@@ -179,6 +179,11 @@ class Costs:
         }
 
     @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups, in the order of ``flat.fee``."""
+        return self._group_names
+
+    @property
     def evaluation(self) -> Decimal:
         """Price of evaluating one tree or stage."""
         return as_decimal(self._evaluation)

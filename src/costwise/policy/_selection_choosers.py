@@ -39,10 +39,12 @@ class LinearChooser:
 
     def scores(self, partial: Floats, metas: Floats, guess: Ints) -> Floats:
         """Partial sums, then the meta-features one after the other, then the guess."""
-        total = partial
-        for column in range(N_METAS):
-            total = total + metas[:, column, None] * self.meta[column]
-        scores: Floats = total + self.meta[N_METAS + guess]
+        terms = np.empty((len(partial), N_METAS + 2, partial.shape[1]))
+        terms[:, 0] = partial
+        np.multiply(metas[:, :, None], self.meta[:N_METAS], out=terms[:, 1:-1])
+        terms[:, -1] = self.meta[N_METAS + guess]
+        # Accumulating adds in this order; a plain sum may add in pairs.
+        scores: Floats = np.add.accumulate(terms, axis=1)[:, -1]
         return scores
 
     def problem(self, layout: Layout, n_classes: int) -> str:

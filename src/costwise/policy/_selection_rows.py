@@ -244,8 +244,10 @@ class Rows:
         if self._keeps:
             self._z[rows, entries] = z
         if factor < layout.n_factors:
-            self.spent[rows] += model.prices.marginal(self.opened[rows])[:, factor]
-            self.opened[rows] |= model.prices.touches[factor]
+            self.spent[rows] += model.prices.own[factor]
+            for g in np.flatnonzero(model.prices.touches[factor]):
+                self.spent[rows] += model.prices.fee[g] * ~self.opened[rows, g]
+                self.opened[rows, g] = True
             self.bought[rows, factor] = True
 
     def raw(self, rows: Any) -> Floats:

@@ -240,6 +240,7 @@ class FactorCase(Case):
     def __init__(self, members: list[Bundle], owner: dict[int, int]) -> None:
         self._members, self._owner = members, owner
         self._n_factors = len(members) - 1
+        self._unsettled = [len(columns) for columns in members]
         self._values: dict[int, float] = {}
         self._refused: set[int] = set()
 
@@ -257,18 +258,28 @@ class FactorCase(Case):
 
     def learn(self, feature: int, value: float) -> None:
         """Take in a value."""
+        news = feature not in self._values and feature not in self._refused
         self._values[feature] = value
         self._refused.discard(feature)
-        self._settle(feature)
+        self._note(feature, news)
 
     def refuse(self, bundle: Bundle) -> None:
         """Note what cannot be had."""
-        self._refused.update(bundle)
         for feature in bundle:
-            self._settle(feature)
+            news = feature not in self._values and feature not in self._refused
+            self._refused.add(feature)
+            self._note(feature, news)
 
-    def _settle(self, feature: int) -> None:
-        """React to news about a column."""
+    def _note(self, feature: int, news: bool) -> None:
+        factor = self._owner.get(feature)
+        if factor is None:
+            return
+        self._unsettled[factor] -= news
+        if self._unsettled[factor] == 0:
+            self._settle(factor)
+
+    def _settle(self, factor: int) -> None:
+        """React to a factor of which every column is known or cannot be had."""
 
 
 class SelectionCase(FactorCase):
@@ -284,9 +295,8 @@ class SelectionCase(FactorCase):
         self._waits = self._n_factors
         self._stopped = False
 
-    def _settle(self, feature: int) -> None:
-        factor = self._owner.get(feature)
-        if factor is None or factor in self._added or self.missing(factor):
+    def _settle(self, factor: int) -> None:
+        if factor in self._added:
             return
         if factor < self._n_factors:
             self._closed[0, factor] = True

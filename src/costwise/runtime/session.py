@@ -254,7 +254,7 @@ class Session:
 
     def _group(self, feature: int) -> str | None:
         group = int(self.policy.costs.flat.group[feature])
-        return None if group < 0 else tuple(self.policy.costs.groups)[group]
+        return None if group < 0 else self.policy.costs.group_names[group]
 
     # Reading what is told ------------------------------------------------------------------------
 
