@@ -191,7 +191,7 @@ class ExitPolicy(Policy):
         if (levels < LOWEST[rule]).any():
             raise ValueError(f"a level of the rule {rule!r} is below {LOWEST[rule]:g}")
         n_trees = model.trees.n_trees
-        if len(ends) and (ends[0] < 1 or (np.diff(ends) < 1).any()):
+        if len(ends) and (ends[0] < 1 or (ends[1:] <= ends[:-1]).any()):
             raise ValueError("stages do not end at ascending numbers of trees")
         if (ends[-1] if len(ends) else 0) != n_trees:
             raise ValueError(f"the last stage does not end at tree {n_trees}")
