@@ -19,20 +19,19 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # tests/ holds the mutations
 
-from tests.persist.mutate import mutate, survives
-
 import costwise
 from costwise.exceptions import BadModelFile
+from tests.estimators.small import make, public_estimators
+from tests.persist.mutate import mutate, survives
 
 
 def sample_models(folder: Path) -> tuple[list[Path], np.ndarray]:
-    """A few small model files of different kinds, and rows to try them on."""
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    X, y, costs = costwise.datasets.make_priced_classification(200, seed=0, n_classes=3)
+    """A small model file of every public estimator and of wrapped forests, and rows to try them on."""
+    X, y, costs = costwise.datasets.make_priced_classification(200, seed=0)
     models = [
         costwise.PricedModel(
             RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y), costs
@@ -41,6 +40,7 @@ def sample_models(folder: Path) -> tuple[list[Path], np.ndarray]:
             RandomForestRegressor(2, max_depth=3, random_state=0).fit(X.to_numpy(), y)
         ),
     ]
+    models += [make(name).fit(X, y.astype(float) if name.endswith("Regressor") else y) for name in public_estimators()]
     paths = []
     for number, model in enumerate(models):
         paths.append(folder / f"{number}.costwise")

@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from tests.persist.mutate import mutate, survives
 
 import costwise
 from costwise.exceptions import BadModelFile
 from costwise.persist._archive import read_archive, read_array, write_archive, write_array
 from costwise.persist._codec import Decoder, Encoder
+from tests.persist.mutate import mutate, survives
 
 X, Y, COSTS = costwise.datasets.make_priced_classification(150, seed=1)
 
