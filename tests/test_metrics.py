@@ -10,7 +10,6 @@ from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV
-from tests.naive import ranking as naive
 
 from costwise.metrics import (
     RankingScorer,
@@ -21,6 +20,7 @@ from costwise.metrics import (
     replicate_irrelevant,
     run_precision_at_k,
 )
+from tests.naive import ranking as naive
 
 
 @st.composite

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import linear as naive
 
 from costwise.core import greedy as gr
 from costwise.core import moments as mo
 from costwise.core.engines import MomentsEngine, QREngine
+from tests.naive import linear as naive
 
 NOTHING = np.array([], dtype=int)
 

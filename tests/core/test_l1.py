@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import linear as naive
 
 from costwise.core.l1 import descend
+from tests.naive import linear as naive
 
 
 @given(st.integers(0, 10_000), st.floats(0.0, 1.0))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import linear as naive
 
 from costwise.core import moments as mo
+from tests.naive import linear as naive
 
 
 def make(seed, n=40, d=5, m=2, holes=True):

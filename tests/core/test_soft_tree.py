@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import linear as naive
 
 from costwise.estimators._cstc_objective import EPSILON, Objective, Topology
+from tests.naive import linear as naive
 
 SHAPES = {"tree": Topology.tree(3), "chain": Topology.chain(3), "one": Topology.tree(1)}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.ensembles import random_costs, random_rows, random_trees
 
 from costwise.core.trees import Trees
 from costwise.policy import Output, TreePolicy
+from tests.ensembles import random_costs, random_rows, random_trees
 
 
 def two_trees(**changes):

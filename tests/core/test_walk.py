@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ensembles import random_costs, random_rows, random_trees
-from tests.naive import walk as naive
 
 from costwise.core import walk
 from costwise.core.trees import Trees
 from costwise.policy import Output, TreePolicy
+from tests.ensembles import random_costs, random_rows, random_trees
+from tests.naive import walk as naive
 
 KINDS = st.sampled_from(
     [

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
-from tests.naive import adapt as naive
 
 from costwise import AdaptiveBoostingClassifier, Costs, GreedyMiserClassifier, datasets
 from costwise.core.threads import Threads
@@ -14,6 +13,7 @@ from costwise.estimators._adapt_boosting import Duo
 from costwise.estimators._adapt_shares import shares_kl
 from costwise.estimators._adapt_solver import cheap_losses
 from costwise.estimators._boosting import BinnedData, Settings
+from tests.naive import adapt as naive
 
 
 def priced(n_classes=2, n=400):

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from tests.testing.dishonest import HonestTrees
 
 from costwise import Costs, PricedModel
 from costwise.datasets import make_priced_classification
+from tests.testing.dishonest import HonestTrees
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import selection as naive
 
 from costwise import Costs
 from costwise.estimators._selection_data import World
 from costwise.estimators._selection_imitation import Examples, roll_out
 from costwise.estimators._selection_oracle import Prospect, Reward, look_ahead, shares
 from costwise.policy._selection_rows import FactorPrices, Layout, Linear
+from tests.naive import selection as naive
 
 
 def make_world(seed, n=6, n_factors=4, n_classes=3, *, shared=False):

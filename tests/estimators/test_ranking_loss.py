@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import ranking as naive
 
 from costwise import EarlyExitRegressor, GreedyMiserClassifier, GreedyMiserRegressor
 from costwise.core import lambdas
@@ -15,6 +14,7 @@ from costwise.core.threads import Threads
 from costwise.estimators._ranking_loss import CUT, LEAST_CURVATURE, LambdaRank
 from costwise.metrics import ndcg_at_k, replicate_irrelevant
 from costwise.testing import check_contract
+from tests.naive import ranking as naive
 
 
 @given(

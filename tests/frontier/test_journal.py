@@ -12,10 +12,10 @@ import textwrap
 import numpy as np
 import pytest
 from sklearn.base import clone
-from tests.frontier.buyers import Buyer, rows
 
 from costwise import BudgetSearchCV
 from costwise.frontier._journal import Journal, digest
+from tests.frontier.buyers import Buyer, rows
 
 
 @pytest.fixture

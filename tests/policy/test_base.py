@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ensembles import random_costs, random_rows, random_trees
 
 from costwise.costs import Costs
 from costwise.policy import Output, Policy, Till, TreePolicy, run_case
+from tests.ensembles import random_costs, random_rows, random_trees
 
 
 def tree_policy(seed=0, **options):

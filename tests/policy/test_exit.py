@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import ranking as naive
 
 from costwise import Costs
 from costwise.core import exits
@@ -19,6 +18,7 @@ from costwise.policy.exit import QUERY_RULES, ExitPolicy
 from costwise.policy.exit_case import ranked_scores, staying
 from costwise.policy.output import Output
 from costwise.policy.tree import TreePolicy
+from tests.naive import ranking as naive
 
 
 def random_trees(rng, n_trees, n_features, *, average=False, width=1, n_outputs=1):

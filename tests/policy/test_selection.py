@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.naive import selection as naive
 
 from costwise import Costs, Session
 from costwise.core.trees import Trees
@@ -20,6 +19,7 @@ from costwise.policy.selection import SelectionPolicy, pick
 from costwise.policy.static_order import StaticOrderPolicy
 from costwise.policy.tree import TreePolicy
 from costwise.runtime.session import UNAVAILABLE
+from tests.naive import selection as naive
 
 COSTS = Costs(
     [2, 0, 1, 3, 0, 0.5, 0],

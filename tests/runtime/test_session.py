@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
-from tests.ensembles import random_costs, random_rows, random_trees
 
 from costwise import Costs, PricedModel, Session, datasets
 from costwise.core.trees import Trees
@@ -24,6 +23,7 @@ from costwise.exceptions import BudgetExceeded, SessionError
 from costwise.policy import Output, TreePolicy, run_case
 from costwise.policy.whole import Source, WholePolicy
 from costwise.runtime import UNAVAILABLE
+from tests.ensembles import random_costs, random_rows, random_trees
 
 NAMES = ("a", "b", "c")
 

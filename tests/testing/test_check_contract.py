@@ -7,11 +7,11 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.testing import dishonest as made
 
 import costwise
 from costwise import testing
 from costwise.testing import CHECKS, LAWS, ContractError, check_contract, subjects
+from tests.testing import dishonest as made
 
 CAUGHT = [
     (made.Peeks, "check_unbought_values_are_not_used", "where nothing was bought"),
