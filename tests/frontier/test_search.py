@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
-from tests.frontier.buyers import Buyer, rows
 
 import costwise
 from costwise import BudgetSearchCV, CostWeightedL1Classifier, GreedyMiserClassifier, datasets
 from costwise.exceptions import CostwiseWarning
 from costwise.metrics import RankingScorer
+from tests.frontier.buyers import Buyer, rows
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,15 @@ def test_a_refit_that_costs_more_than_its_folds_is_not_kept():
     assert search.best_params_["level"] == 0.3
     assert search.n_refits_ == 3
     assert search.cost(X).mean() <= 0.75
+
+
+def test_a_refit_that_buys_much_less_than_its_folds_is_not_what_was_validated():
+    X, y = rows()
+    search = BudgetSearchCV(Buyer(dearer=-0.4, whole=120), 0.6, refine=0, cv=4)
+    with pytest.raises(ValueError, match="no model keeps it"):
+        search.fit(X, y)
+    noisy = BudgetSearchCV(Buyer(dearer=-0.01, whole=120, noise=0.3), 0.9, refine=0, cv=4).fit(X, y)
+    assert noisy.best_params_["level"] == 0.7
 
 
 def test_after_the_search_it_is_the_model(searched, priced, tmp_path):

@@ -62,9 +62,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         With what probability the mean bill of new rows is to stay within the budget.
     horizon : number, optional
         Over how many new rows the mean is meant; None is as many as ``fit`` got, inf the long run.
-    refine : int, default=1
-        How often to put a point between neighbours on the trade-off whose bills lie far apart.
-        Models with stages need none.
+    refine : int, default=2
+        How often to put points between neighbours on the trade-off whose bills lie more than a
+        tenth apart, so that there is a model for every budget.
     refit : bool, default=True
         Whether to fit the chosen model on all rows; without it there is only the frontier.
     n_jobs : int, optional
@@ -84,8 +84,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     best_params_, best_stage_ : dict, int or None
         Its parameters, and how many stages it was cut to.
     best_score_, best_cost_, best_bound_ : float
-        Its validation score, mean validation bill, and the bound that the mean bill of new rows
-        keeps with the wanted confidence.
+        Its validation score, mean validation bill, and what the mean bill of new rows stays below
+        with the wanted confidence.
     frontier_ : Frontier
         Every point, with errors and bounds.
     critical_value_ : float
@@ -99,15 +99,17 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    **The margin.** The mean bill of the validation rows errs. Bounds add to it the largest error
-    that all points of the Pareto set make together (a Gaussian multiplier bootstrap over 256
-    blocks of rows; a query or group is never divided between blocks), and the noise of a mean over
-    ``horizon`` new rows. Points whose bound is over the budget are not chosen.
+    **The margin.** A mean bill that was seen errs. The margin covers the largest error that all
+    points of the Pareto set make together (a Gaussian multiplier bootstrap over 256 blocks of rows;
+    a query or group is never divided between blocks), and the noise of a mean over ``horizon`` new
+    rows.
 
-    **The refit.** The model fitted on all rows is not one of those that were validated. It is
-    billed on its own training rows; in cross-validation it was seen how much more new rows pay
-    than training rows. If that bill with the margin is over the budget, the next best point is
-    fitted.
+    **The refit.** The model fitted on all rows is not one of those that were validated, and may buy
+    more or less than they did. Of the points whose mean validation bill is within the budget, the
+    best is fitted and billed on its own training rows; from cross-validation it is known how much
+    more new rows pay than training rows. If that bill and the margin are over the budget, the next
+    best point has its turn; so it has if the model pays clearly less than every model of its folds,
+    since it is then not what was validated.
 
     A budget that no point fits is refused. A model that buys nothing is chosen only with a
     ``CostwiseWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
@@ -148,7 +150,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         scoring: Any = None,
         confidence: float = 0.95,
         horizon: float | None = None,
-        refine: int = 1,
+        refine: int = 2,
         refit: bool = True,
         n_jobs: int | None = None,
         resume: Any = None,
@@ -278,28 +280,28 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         )  # fmt: skip
 
     def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
-        """Fit the best points that keep the budget on all rows, until one does so itself."""
+        """Fit points within the budget on all rows, best first, until one keeps it with the margin."""
         frontier = self.frontier_
-        quanta = np.rint(frontier.bound * QUANTA_PER_UNIT)
-        order = [i for i in frontier._order() if quanta[i] <= limit]
+        quanta = np.rint(frontier.cost * QUANTA_PER_UNIT)
         models: dict[int, Any] = {}
         lowest = math.inf
-        for i in order:
+        for i in (int(i) for i in frontier._order() if quanta[i] <= limit):
             point = measured[i]
             if point.candidate not in models:
                 models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
             model = cut(models[point.candidate], point.stage)
             bill = float(bills(model, sweep.rows).mean()) / QUANTA_PER_UNIT
-            bound = max(frontier[i].bound, bill + point.gap + self._margins[i])
+            bound = max(frontier[i].cost, bill + point.gap + self._margins[i])
             lowest = min(lowest, bound)
-            if round(bound * QUANTA_PER_UNIT) <= limit:
+            validated = bill >= point.least - self._margins[i]
+            if validated and round(bound * QUANTA_PER_UNIT) <= limit:
                 self.n_refits_ = len(models)
-                return self._keep(model, int(i), bound)
-        lowest = min(lowest, float(frontier.bound.min())) if not order else lowest
+                return self._keep(model, i, bound)
+        lowest = lowest if models else float(frontier.bound.min())
         raise ValueError(
             f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
-            f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. Raise the budget to that, lower "
-            "confidence, or give cheaper points in trade_off."
+            f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. "
+            "Raise the budget to that, lower confidence, or give cheaper points in trade_off."
         )
 
     def _keep(self, model: Any, index: int, bound: float) -> None:

@@ -21,8 +21,8 @@ from costwise.frontier._progress import progress
 
 Floats = npt.NDArray[np.float64]
 
-GAP = 0.1
-"""Neighbours on a trade-off whose bills differ by more than this share of the range get a point between them."""
+GAP, LEAST_GAP = 0.1, 0.01
+"""Neighbours are far apart if their bills differ by a tenth, and by a hundredth of the largest bill."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Measured:
     """Bills of the validation rows in quanta, by block."""
     gap: float
     """How much more a validation row pays than a training row, on average."""
+    least: float
+    """The lowest mean bill that a fold's model has for its own training rows."""
 
 
 def make_candidates(estimator: Any, rows: Rows, param_grid: Any, trade_off: Any) -> list[Candidate]:
@@ -123,18 +125,19 @@ class Sweep:
         yield from parallel(tasks)
 
     def refine(self) -> list[Candidate]:
-        """Candidates between neighbours whose bills lie far apart; none for models with stages."""
-        measured = [m for m in self.measured() if m.stage is None]
-        bill = {m.candidate: float(m.sums.sum()) for m in measured}
-        if not bill or max(bill.values()) == min(bill.values()):
-            return []
-        wide = GAP * (max(bill.values()) - min(bill.values()))
+        """Candidates between neighbours on the trade-off whose bills lie far apart.
+
+        Models with stages are looked at whole. What is far does not depend on any budget, so a
+        sweep is the same for all of them.
+        """
+        bill = {m.candidate: float(m.sums.sum()) for m in self.measured()}  # the last stage stays
+        least = LEAST_GAP * max(bill.values())
         found = []
         for family in sorted({candidate.family for candidate in self.candidates}):
             members = [i for i in bill if self.candidates[i].family == family]
             members.sort(key=lambda i: (bill[i], i))
             for i, j in itertools.pairwise(members):
-                if bill[j] - bill[i] > wide:
+                if bill[j] - bill[i] > max(least, GAP * bill[j]):
                     between = _between(self.candidates[i].params, self.candidates[j].params)
                     if between is not None:
                         found.append(Candidate(between, family))
@@ -157,7 +160,8 @@ class Sweep:
         training = np.array([s["training_bill"] for s in found])
         mean = float(sums.sum()) / QUANTA_PER_UNIT / sizes.sum()
         gap = mean - float((training * sizes).sum() / sizes.sum())
-        return Measured(number, stage, np.array([s["score"] for s in found]), sums, gap)
+        scores = np.array([s["score"] for s in found])
+        return Measured(number, stage, scores, sums, gap, float(training.min()))
 
     def seconds(self, number: int) -> float:
         """Mean time of fitting a candidate."""
