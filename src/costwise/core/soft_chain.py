@@ -1,0 +1,62 @@
+"""Rows on their soft way through a chain of linear models: Cronus' loss and its exact gradient."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from costwise.core.compile import kernel
+
+NEGATIVE = -1.0
+"""Target of the class that leaves."""
+
+
+@kernel(
+    "void(float64[:,:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1], int32[::1], int32[::1], "
+    "float64[::1], float64[:,:,::1], float64[:,::1])"
+)
+def soft_chain(F, Y, weight, theta, direction, upper, lower, cost, slope, sums):
+    """Loss, exit masses and derivatives of a block of rows.
+
+    Parameters as for ``soft_tree.soft_pass``; ``upper`` and ``lower`` are those of a chain and not
+    looked at. A row that leaves is judged as if its outputs were ``NEGATIVE``; the last stage by
+    its outputs. The outputs of the other stages count one K-th each for the rows that get there.
+    """
+    n, K, m = F.shape
+    for j in range(3):
+        for k in range(K):
+            sums[j, k] = 0.0
+    p = np.empty(K)
+    s = np.zeros(K)
+    for i in range(n):
+        p[0] = weight[i]
+        for k in range(K - 1):
+            z = -theta[k]
+            for c in range(m):
+                z += F[i, k, c] * direction[c]
+            decay = math.exp(-abs(z))
+            s[k] = (1.0 if z >= 0 else decay) / (1.0 + decay)
+            p[k + 1] = p[k] * s[k]
+            sums[2, k] += p[k] * (1.0 - s[k])
+        sums[2, K - 1] += p[K - 1]
+        missed = 0.0
+        for c in range(m):
+            missed += (NEGATIVE - Y[i, c]) ** 2
+        value = 0.0  # of getting to a stage
+        for k in range(K - 1, -1, -1):
+            own = 0.0
+            for c in range(m):
+                own += (F[i, k, c] - Y[i, c]) ** 2
+            part, steep = 1.0, 0.0
+            if k < K - 1:
+                part = 1.0 / K
+                leave = missed + cost[k]
+                steep = s[k] * (1.0 - s[k]) * (value - leave)
+                sums[1, k] -= p[k] * steep
+                value = part * own + s[k] * value + (1.0 - s[k]) * leave
+            else:
+                value = own + cost[k]
+            for c in range(m):
+                slope[i, k, c] = p[k] * (2.0 * part * (F[i, k, c] - Y[i, c]) + steep * direction[c])
+        sums[0, 0] += weight[i] * value
