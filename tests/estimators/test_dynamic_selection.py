@@ -332,18 +332,3 @@ def test_folds_deal_out_every_class_evenly():
     counts = np.array([np.bincount(folds[codes == c], minlength=5) for c in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
     assert np.bincount(folds).max() - np.bincount(folds).min() <= 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ionosphere", "segmentation"])
-def test_coaching_is_at_least_dagger_in_mean_reward(name):
-    """Five seeds, allowing for the noise of a mean of five."""
-    data = getattr(costwise.datasets, f"load_{name}")()
-    rewards = {True: [], False: []}
-    for seed in range(5):
-        for coaching in rewards:
-            model = DynamicSelectionClassifier(
-                0.5, coaching=coaching, n_iterations=10, n_folds=5, random_state=seed
-            ).fit(data.data, data.target)
-            rewards[coaching].append(model.trace_["reward"].max())
-    assert np.mean(rewards[True]) >= np.mean(rewards[False]) - 0.01
