@@ -16,6 +16,9 @@ from costwise.core.compile import kernel
 ROWS = 16384
 """Rows in one part."""
 
+LOGS = 512
+"""Rows whose logarithms are taken at once."""
+
 _SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64)"
 
 
@@ -25,14 +28,29 @@ def _weight(weights, i):
 
 
 @kernel(inline=True)
-def _log1p(t):
-    """Logarithm of 1 + t for t in [0, 1], by the series of the inverse hyperbolic tangent."""
-    s = t / (2.0 + t)
-    z = s * s
-    tail = 0.0
-    for k in range(16, 0, -1):
-        tail = z * (tail + 1.0 / (2 * k + 1))
-    return 2.0 * s * (1.0 + tail)
+def decay_of(a):
+    """Exponential of -a for a >= 0, to the last bit or two, in steps that the compiler vectorises.
+
+    Below exp(-708) it stays there: the smallest weights do not matter, and no infinity comes up.
+    """
+    a = min(a, 708.0)
+    k = np.floor(a * 1.4426950408889634 + 0.5)
+    r = (k * 0.69314718036912382 - a) + k * 1.9082149292705877e-10  # ln 2 in two parts
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return p * np.int64((np.int64(1023) - np.int64(k)) << np.int64(52)).view(np.float64)
 
 
 @kernel(_SIGNATURE)
@@ -50,15 +68,31 @@ def squared(total, base, y, weights, out, start, stop):
 @kernel(_SIGNATURE)
 def logistic(total, base, y, weights, out, start, stop):
     """Log-loss of two classes, y 0 or 1, scores are log-odds; the negative gradient is y - p."""
+    scores, first = total[0], base[0]
+    filled = out.shape[1] > 0
+    slope = out[0]
+    factor = np.empty(LOGS)
     loss = 0.0
-    for i in range(start, stop):
-        score = base[0] + total[0, i]
-        decay = math.exp(-abs(score))
-        p = (1.0 if score >= 0 else decay) / (1.0 + decay)
-        if out.shape[1] > 0:
-            out[0, i] = y[i] - p
-        wrong = score < 0 if y[i] > 0.5 else score > 0
-        loss += _weight(weights, i) * (_log1p(decay) + (abs(score) if wrong else 0.0))
+    for low in range(start, stop, LOGS):
+        count = min(LOGS, stop - low)
+        for j in range(count):
+            factor[j] = 1.0 + decay_of(abs(first + scores[low + j]))
+        if filled:
+            for j in range(count):
+                large = 1.0 / factor[j]
+                p = large if first + scores[low + j] >= 0 else 1.0 - large
+                slope[low + j] = y[low + j] - p
+        # The logarithm of a product of up to LOGS factors, each at most 2, stands for their sum.
+        product = 1.0
+        for j in range(count):
+            i = low + j
+            wrong = max(0.0, (1.0 - 2.0 * y[i]) * (first + scores[i]))
+            if weights.shape[0] > 0:
+                loss += weights[i] * (math.log(factor[j]) + wrong)
+            else:
+                product *= factor[j]
+                loss += wrong
+        loss += math.log(product)
     return loss
 
 
@@ -76,7 +110,7 @@ def multinomial(total, base, y, weights, out, start, stop):
         own = power[int(y[i])]
         mass = 0.0
         for k in range(outputs):
-            power[k] = math.exp(power[k] - largest)
+            power[k] = decay_of(largest - power[k])
             mass += power[k]
         if out.shape[1] > 0:
             for k in range(outputs):

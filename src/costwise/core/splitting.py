@@ -81,10 +81,12 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
             if last - first == 1:
                 found = scan_packed(histogram, column * CODES, states, bins, totals[node], min_leaf)
             else:
+                # Sum over the other digits of the mixed-radix code, without a division.
                 for state in range(states):
                     own[state] = 0
-                for code in range(CODES):
-                    own[(code // stride) % states] += histogram[column * CODES + code]
+                    for high in range(state * stride, CODES - stride + 1, states * stride):
+                        for code in range(high, high + stride):
+                            own[state] += histogram[column * CODES + code]
                 found = scan_packed(own, 0, states, bins, totals[node], min_leaf)
             gain[node, feature], cut[node, feature], left[node, feature] = found
 
@@ -185,13 +187,14 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
             )
             if not allowed[feature]:
                 continue
+            used = CODES if last - first > 1 else states
             for state in range(states):
                 for k in range(width):
                     own[state, k] = 0
-            for code in range(CODES if last - first > 1 else states):
-                state = (code // stride) % states
-                for k in range(width):
-                    own[state, k] += histogram[(column * CODES + code) * width + k]
+                for high in range(state * stride, used - stride + 1, states * stride):
+                    for code in range(high, high + stride):
+                        for k in range(width):
+                            own[state, k] += histogram[(column * CODES + code) * width + k]
             found = scan_wide(own, states, bins, totals[node], min_leaf, criterion)
             gain[node, feature], cut[node, feature] = found
 
