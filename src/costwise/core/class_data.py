@@ -19,6 +19,9 @@ from costwise.core.stumps import TOP
 LINE = 64
 """Bytes in a cache line, hence in one row of a block."""
 
+VALUE = np.dtype(np.float32)
+"""How values are held: exact for numbers of values and bins, rounded for random thresholds."""
+
 WORD_BITS = 64
 
 
@@ -28,7 +31,7 @@ class ClassData:
 
     Attributes
     ----------
-    blocks : float32 or float64 (blocks, n, columns in a line)
+    blocks : float32 (blocks, n, columns in a line)
         Values (random stumps), or numbers of values or bins in ascending order (scans).
     bits : uint64 (n, words)
         Columns with two states.
@@ -44,6 +47,8 @@ class ClassData:
         For scans: least and greatest value that each number stands for, feature after feature.
     offset : int64 (d + 1,)
         Where the values of each feature begin there.
+    single : bool
+        Whether values were rounded, so that walks have to round as well.
     """
 
     blocks: np.ndarray
@@ -56,6 +61,7 @@ class ClassData:
     lowest: np.ndarray
     highest: np.ndarray
     offset: np.ndarray
+    single: bool
 
     def thresholds(self, feature, cuts):
         """Midpoints between the values that numbers ``cuts`` (m, 2) stand for; TOP after the last."""
@@ -108,15 +114,21 @@ def _numbers(values, edges):
     return numbers, low, high
 
 
-def _fits_single(X):
-    """Whether every value survives float32."""
+def fits_single(X):
+    """Whether every value survives float32. Refuses values beyond its range."""
     if X.dtype == np.float32 or (X.dtype.kind in "iub" and X.dtype.itemsize <= 2):
         return True
-    with np.errstate(over="ignore"):
-        return all(
-            bool(((part == part.astype(np.float32)) | (part != part)).all())
-            for part in np.array_split(X, max(1, X.size >> 20))
+    fits, largest = True, 0.0
+    for part in np.array_split(X, max(1, X.size >> 20)):
+        with np.errstate(over="ignore"):
+            fits &= bool(((part == part.astype(np.float32)) | (part != part)).all())
+        largest = max(largest, float(np.nanmax(np.abs(part), initial=0.0)))
+    if largest > float(np.finfo(np.float32).max):
+        raise ValueError(
+            f"X has a value of size {largest:g}: random thresholds take values up to {np.finfo(np.float32).max:g}. "
+            "Rescale the column, or use thresholds='exact'."
         )
+    return fits
 
 
 def prepare(X, mode, threads, weights=None):
@@ -124,12 +136,13 @@ def prepare(X, mode, threads, weights=None):
 
     ``weights``: whole numbers by which rows count in the bins of histograms; None means 1 each.
 
-    Values that float32 holds exactly are kept as such; otherwise random stumps use float64.
+    Random thresholds part values rounded to float32, as scikit-learn's trees do; scans part the
+    values themselves.
     """
     n, d = X.shape
     weights = np.empty(0, dtype=np.int64) if weights is None else weights
     bins = find_bins(X, weights, threads) if mode == "histogram" else None
-    dtype = np.float32 if mode != "random" or _fits_single(X) else np.float64
+    single = mode == "random" and not fits_single(X)
     states = [None] * d
     wide = np.zeros(d, dtype=bool)
     lowest, highest = [np.empty(0)] * d, [np.empty(0)] * d
@@ -143,9 +156,9 @@ def prepare(X, mode, threads, weights=None):
 
     threads.run(d, look)
     columns = np.flatnonzero(wide)
-    per_line = LINE // np.dtype(dtype).itemsize
+    per_line = LINE // VALUE.itemsize
     n_blocks = max(1, -(-len(columns) // per_line))
-    blocks = np.zeros((n_blocks, n, per_line), dtype=dtype)
+    blocks = np.zeros((n_blocks, n, per_line), dtype=VALUE)
 
     def fill(number):
         feature = columns[number]
@@ -167,7 +180,7 @@ def prepare(X, mode, threads, weights=None):
     bit_feature[: len(two)] = two
     return ClassData(
         blocks, bits, column_feature, bit_feature, place, bit_low, bit_value, np.concatenate(lowest),
-        np.concatenate(highest), np.cumsum([0, *map(len, lowest)]),
+        np.concatenate(highest), np.cumsum([0, *map(len, lowest)]), single,
     )  # fmt: skip
 
 

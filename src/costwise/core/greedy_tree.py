@@ -16,7 +16,7 @@ from costwise.core.compile import kernel
 from costwise.core.dtypes import ROW, SUM
 from costwise.core.impurity import evaluate_rows
 from costwise.core.stump_choice import choose_stumps
-from costwise.core.stumps import GO_LEFT, HEAVIER, SCAN, SMALL, TOP
+from costwise.core.stumps import GO_LEFT, HEAVIER, SCAN, SMALL
 from costwise.core.subtrees import grow_subtrees
 
 
@@ -69,13 +69,10 @@ class Prices:
         )  # fmt: skip
 
 
-_SIGNATURE = (
-    "void({0}[:,:,::1], uint64[:,::1], int32[::1], float64[::1], int32[::1], int64[:,::1],"
+@kernel(
+    "void(float32[:,:,::1], uint64[:,::1], int32[::1], float64[::1], int32[::1], int64[:,::1],"
     " int32[::1], float64[::1], boolean[::1], int32[::1], int64[::1], float64[:,::1])"
 )
-
-
-@kernel(_SIGNATURE.format("float32"), _SIGNATURE.format("float64"))
 def divide_nodes(
     blocks, bits, classes, weights, rows, nodes, place, cut, flag, spare, n_left, left_counts
 ):

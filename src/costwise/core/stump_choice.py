@@ -112,15 +112,12 @@ def _by_counting(
     return score, cut, cut, side
 
 
-_SIGNATURE = (
+@kernel(
     "void(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), int64, uint64,"
-    " {0}[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], float64[::1], int32[::1],"
+    " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], float64[::1], int32[::1],"
     " Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " float64[:,::1], float64[::1], int32[::1], float64[:,::1], int64[::1])"
 )
-
-
-@kernel(_SIGNATURE.format("float32"), _SIGNATURE.format("float64"))
 def choose_stumps(
     impurity, mode, seed, blocks, bits, column_feature, bit_feature, classes, weights, rows, costs, paths,
     nodes, counts, whole, feature, cuts, side_of_missing,

@@ -121,8 +121,8 @@ def sort_small(loose, n, values, order, cells):
         low = x if x < low else low
         high = x if high < x < np.inf else high
     scale = (n - 1) / (high - low) if high > low else 0.0
-    if not scale < np.inf or high - low == np.inf:
-        scale = 0.0
+    if not 0.0 < scale < np.inf:  # one cell for all
+        low, scale = 0.0, 0.0
     for cell in range(n + 2):
         cells[cell] = 0
     for i in range(n):

@@ -94,15 +94,12 @@ def _mark(feature, place, start, stop, cut, side, bit_low, bits, ids, values, or
             goes_left[ids[j]] = (is_set != 0) == bit_low[bit]
 
 
-_SIGNATURE = (
+@kernel(
     "int64(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), int64, uint64, int64,"
-    " {0}[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
+    " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
     " int32[::1], Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
 )
-
-
-@kernel(_SIGNATURE.format("float32"), _SIGNATURE.format("float64"))
 def grow_subtrees(
     impurity, mode, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
     weights, rows, costs, paths, nodes, free_number, feature, left, cuts, side_of_missing, counts,

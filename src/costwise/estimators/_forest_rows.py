@@ -23,7 +23,9 @@ def read_weights(sample_weight: Any, class_weight: Any, X: Any, y: Any) -> Float
     if class_weight is not None:
         weight = weight * compute_sample_weight(class_weight, y)
     if not (weight > 0).any():
-        raise ValueError("sample_weight is zero for every row: give at least one row a weight > 0.")
+        raise ValueError(
+            "sample_weight and class_weight are zero for every row: give at least one row a weight > 0."
+        )
     if (weight == 1).all():
         return weight
     whole, power = round_weights(weight, len(weight))
@@ -53,6 +55,6 @@ def read_validation(
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
-            f"validation has the label {unknown[0]!r}, which y has not: labels are {classes.tolist()}."
+            f"validation has the label {unknown.tolist()[0]!r}, which y has not: labels are {classes.tolist()}."
         )
     return X, np.searchsorted(classes, y)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from costwise.core.threads import Threads
 from costwise.core.trees import Trees
-from costwise.costs import FlatCosts
+from costwise.costs import QUANTA_PER_UNIT, FlatCosts
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def after(trees: Trees, n_trees: int) -> Trees:
     """The ensemble without its first trees."""
     start = len(trees.feature) if n_trees >= trees.n_trees else int(trees.root[n_trees])
     inner = trees.feature[start:] >= 0
-    parts = {name: getattr(trees, name)[start:] for name in NODES}
+    parts: dict[str, Any] = {name: getattr(trees, name)[start:] for name in NODES}
     for side in ("left", "right"):
         parts[side] = np.where(inner, parts[side] - start, -1).astype(np.int32)
     return replace(
@@ -61,7 +61,9 @@ def after(trees: Trees, n_trees: int) -> Trees:
 def joined(first: Trees, second: Trees) -> Trees:
     """Two parts of one ensemble put together again."""
     start = np.int32(len(first.feature))
-    parts = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in NODES}
+    parts: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in NODES
+    }
     for side in ("left", "right"):
         own = getattr(second, side)
         shifted = np.where(own >= 0, own + start, own).astype(np.int32)
@@ -115,13 +117,16 @@ class Path:
             self.score.append(float(np.mean(np.argmax(ballots, axis=1) == codes)))
             self.features.append(int(rows.acquired.any(axis=0).sum()))
 
-    def within(self, limit: int | None) -> int:
-        """How many trees come before the first whose mean bill passes ``limit`` quanta."""
-        return n_within(self.quanta, self.n_rows, limit)
+    def cost(self, n_trees: int) -> float:
+        """Mean bill after some trees."""
+        return mean_bill(self.quanta[n_trees - 1], self.n_rows) if n_trees else 0.0
 
 
-def n_within(quanta: Sequence[int], n_rows: int, limit: int | None) -> int:
-    """How many sums are at most ``limit`` for each row; None is no limit."""
-    if limit is None:
-        return len(quanta)
-    return sum(paid <= limit * n_rows for paid in quanta)
+def mean_bill(quanta: int, n_rows: int) -> float:
+    """The float64 nearest to a mean bill, from the sum over all rows."""
+    return quanta / (QUANTA_PER_UNIT * n_rows)
+
+
+def n_within(quanta: Sequence[int], n_rows: int, budget: float) -> int:
+    """How many trees come before the first whose mean bill, as users see it, passes the budget."""
+    return sum(mean_bill(paid, n_rows) <= budget for paid in quanta)

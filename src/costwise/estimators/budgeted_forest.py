@@ -23,7 +23,7 @@ from costwise.core.trees import Trees
 from costwise.costs import QUANTA_PER_UNIT, Costs, FlatCosts, budget_quanta
 from costwise.estimators._forest_impurity import make_impurity
 from costwise.estimators._forest_rows import hold_out, read_validation, read_weights
-from costwise.estimators._forest_votes import Path, after, joined, n_within, plant
+from costwise.estimators._forest_votes import Path, after, joined, mean_bill, n_within, plant
 from costwise.estimators.base import CostAwareClassifier
 from costwise.exceptions import CostwiseWarning
 from costwise.policy.output import Output
@@ -114,7 +114,8 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     Differs from the paper: no bootstrap by default. On draws from Forest with its 40 trees, random
     thresholds alone give enough variety, and the error falls by about two points at the same bill.
-    A stump must take away more than 1e-7 of the impurity. The fee of a group is part of the price of
+    A stump must take away more than 1e-7 of the impurity. Random thresholds compare values rounded
+    to float32 where these are not such numbers already. The fee of a group is part of the price of
     each of its features in the risk. Missing values go to the side that leaves less impurity. If the
     first tree is over the budget, the answer is the training prior and costs nothing.
 
@@ -216,14 +217,14 @@ class BudgetedForestClassifier(CostAwareClassifier):
         )
         rows = self._rows(X, codes, weight, validation, rng)
         seeds = rng.integers(2**63, size=self._n_trees(), dtype=np.uint64)
-        prior = np.bincount(rows.codes, weights=rows.weight, minlength=len(self.classes_))
-        prior /= prior.sum()
+        mass: Floats = np.bincount(rows.codes, rows.weight, len(self.classes_)).astype(np.float64)
+        prior = mass / mass.sum()
         with Threads(count_threads(self.n_jobs)) as threads:
             data = prepare(rows.X, self.thresholds, threads, _whole(rows.weight))
             runs = []
             for alpha in alphas:
                 grown = self._grow(data, rows, costs.flat, alpha, seeds, threads)
-                trees = plant(grown, prior)
+                trees = plant(grown, prior, single=data.single)
                 runs.append(
                     (trees, Path(rows.X_valid, rows.codes_valid, trees, costs.flat, threads))
                 )
@@ -299,13 +300,11 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     def _choose(self, alphas: list[float], runs: list[tuple[Trees, Path]], costs: Costs) -> None:
         """Take the alpha with the best validation score within the budget; ties: cheaper, earlier."""
-        limit = budget_quanta(self.budget)
         table = []
         for alpha, (trees, path) in zip(alphas, runs, strict=True):
-            kept = path.within(limit)
+            kept = n_within(path.quanta, path.n_rows, self.budget)
             score = path.score[kept - 1] if kept else self._prior_score(trees, path)
-            bill = path.quanta[kept - 1] if kept else 0
-            table.append((alpha, kept, bill / (QUANTA_PER_UNIT * path.n_rows), score))
+            table.append((alpha, kept, path.cost(kept), score))
         best = min(range(len(table)), key=lambda i: (-table[i][3], table[i][2], i))
         trees, path = runs[best]
         self.alpha_ = alphas[best]
@@ -315,19 +314,19 @@ class BudgetedForestClassifier(CostAwareClassifier):
         self.trace_ = pd.DataFrame(
             {
                 "n_trees": np.arange(1, trees.n_trees + 1),
-                "cost": [paid / (QUANTA_PER_UNIT * path.n_rows) for paid in path.quanta],
+                "cost": [mean_bill(paid, path.n_rows) for paid in path.quanta],
                 "score": path.score,
                 "features": path.features,
             }
         )
-        self._keep(trees, costs, limit)
+        self._keep(trees, costs)
 
     def _prior_score(self, trees: Trees, path: Path) -> float:
         return float(np.mean(path.codes == np.argmax(trees.base[: len(self.classes_)])))
 
-    def _keep(self, trees: Trees, costs: Costs, limit: int | None) -> None:
+    def _keep(self, trees: Trees, costs: Costs) -> None:
         """Split all trees at the budget: what is used, and what is kept for larger budgets."""
-        kept = n_within(self.bills_, self.n_validation_, limit)
+        kept = n_within(self.bills_, self.n_validation_, self.budget)
         if kept == 0:
             warnings.warn(
                 f"budget={self.budget} does not pay for a single tree (the first has a mean bill of "
@@ -354,13 +353,13 @@ class BudgetedForestClassifier(CostAwareClassifier):
         ``alpha_`` stays as it was chosen.
         """
         self._check_fitted()
-        limit = budget_quanta(budget)
+        budget_quanta(budget)  # refuses what is no budget
         other = copy.copy(self)
         other.budget = budget
         trees = self.policy_.trees
         if self.rest_ is not None:
             trees = joined(trees, self.rest_.trees)
-        other._keep(trees, self.costs_, limit)
+        other._keep(trees, self.costs_)
         return other
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:

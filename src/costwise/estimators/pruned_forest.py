@@ -1,0 +1,384 @@
+"""BudgetPrune: a forest pruned for a trade-off between error and bill."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from costwise.core.threads import Threads, count_threads
+from costwise.core.trees import Trees
+from costwise.costs import Costs
+from costwise.estimators._forest_rows import hold_out, read_validation
+from costwise.estimators._forest_votes import NODES, votes
+from costwise.estimators._prune_path import breakpoints
+from costwise.estimators._prune_problem import PruneProblem, Pruning
+from costwise.estimators.base import CostAwareClassifier
+from costwise.estimators.budgeted_forest import BudgetedForestClassifier
+from costwise.estimators.priced_model import from_sklearn_trees
+from costwise.policy.output import Output
+from costwise.policy.tree import TreePolicy
+
+Floats = npt.NDArray[np.float64]
+
+
+class PrunedForestClassifier(CostAwareClassifier):
+    """A forest cut back where what a subtree gains is not worth what its features cost.
+
+    All trees are pruned together: a feature that several trees read is paid for once per row.
+
+    Parameters
+    ----------
+    forest : fitted or unfitted forest, optional
+        A :class:`~costwise.BudgetedForestClassifier`, or a scikit-learn forest of classification
+        trees. A fitted one is pruned as it is; of an unfitted one a clone is trained. None trains a
+        ``BudgetedForestClassifier`` with the same costs.
+    lam : number, default=0.001
+        Error that one unit of money is worth.
+    costs : Costs, mapping or array, optional
+        Prices of the features; None means those of ``forest``, or 1 each.
+    solver : {"auto", "cut", "dual"}, default="auto"
+        "cut": exact, by minimum cut. "dual": dual ascent with dynamic programming, for large
+        problems; ``gap_`` tells how far from the best it may be. "auto" chooses by size.
+    errors : {"auto", "in-bag", "held-out"}, default="auto"
+        Where the errors of nodes come from: the rows each tree was trained on, or the pruning rows.
+        "auto": in-bag for forests of ours, held-out for those of scikit-learn, which do not keep the
+        rows that their trees saw.
+    validation_fraction : float, default=0.3
+        Share of the rows held out for pruning when a forest is trained here and ``fit`` gets no
+        validation set.
+    max_iter : int, default=50
+        Iterations of the dual ascent.
+    n_jobs : int, optional
+        Threads; None means all cores. The model does not depend on it.
+    random_state : int, RandomState or None
+        Seed of the hold-out, and of a forest trained here.
+
+    Attributes
+    ----------
+    forest_ : estimator
+        The forest that was pruned.
+    objective_, gap_ : float
+        Mean error of the trees plus ``lam`` times the mean bill on the pruning rows, and how much
+        lower the best may be (0 for "cut").
+    trace_ : DataFrame
+        The start forest and the pruned one: lam, cost (mean bill on the pruning rows), error (mean
+        of the trees), score (accuracy of the forest there), n_trees, nodes.
+
+    Notes
+    -----
+    Nan, Wang, Saligrama, "Pruning random forests for prediction on a budget", NIPS 2016; compared
+    with in Nan and Saligrama, "Adaptive classification for prediction under a budget", NIPS 2017.
+    A fitted ``forest`` should be pruned on rows that it has not seen. Solutions by "cut" are nested:
+    a larger ``lam`` only cuts further (see :meth:`path`).
+
+    Differs from the paper: a tree that is pruned to its root no longer votes, and its evaluation is
+    not paid for; without any tree left, the answer is the prior. Each iterate of the dual ascent is
+    improved tree by tree before its value is taken. Nodes of scikit-learn forests vote for their
+    heaviest class like those of ours, while scikit-learn averages probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from costwise import PrunedForestClassifier, datasets
+    >>> heart = datasets.load_heart()
+    >>> forest = RandomForestClassifier(20, random_state=0).fit(heart.data[:150], heart.target[:150])
+    >>> pruned = PrunedForestClassifier(forest, lam=1e-3, costs=heart.costs)
+    >>> pruned = pruned.fit(heart.data[150:], heart.target[150:])
+    >>> bool(pruned.trace_["cost"][1] < pruned.trace_["cost"][0]), pruned.gap_
+    (True, 0.0)
+    """
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
+    policy_: TreePolicy
+    objective_: float
+    gap_: float
+    trace_: pd.DataFrame
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"auto", "cut", "dual"})],
+        "errors": [StrOptions({"auto", "in-bag", "held-out"})],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        forest: Any = None,
+        lam: float = 0.001,
+        *,
+        costs: Any = None,
+        solver: str = "auto",
+        errors: str = "auto",
+        validation_fraction: float = 0.3,
+        max_iter: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.forest = forest
+        self.lam = lam
+        self.costs = costs
+        self.solver = solver
+        self.errors = errors
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
+    ) -> PrunedForestClassifier:
+        """Prune a fitted forest on these rows, or train one on a part and prune it on the rest.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Pruning rows if ``forest`` is fitted, else rows to train and prune on.
+        y : array (n,)
+            Labels.
+        sample_weight : array (n,), optional
+            Weights of the rows: in training, and in held-out errors.
+        validation : pair (X, y), optional
+            Pruning rows, if ``forest`` is not fitted.
+        """
+        self._validate_params()
+        X, y, costs = self._read_training(X, y, dtype=np.float64)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        if _is_fitted(self.forest):
+            X, codes, weight = self._pruning_rows(X, y, weight, validation)
+        else:
+            X, codes, weight = self._train(X, y, weight, validation, costs)
+        if self.costs is None and isinstance(self._start_forest, BudgetedForestClassifier):
+            costs = self._start_forest.costs_
+        self._start(X, codes, weight, costs)
+        return self
+
+    def _pruning_rows(self, X: Any, y: Any, weight: Any, validation: Any) -> tuple[Any, Any, Any]:
+        if validation is not None:
+            raise ValueError(
+                "validation is given, but forest is fitted: X and y are the pruning rows then. Leave validation out."
+            )
+        self._start_forest, self.classes_ = self.forest, np.asarray(self.forest.classes_)
+        if self.forest.n_features_in_ != X.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but forest was trained on {self.forest.n_features_in_}: give the "
+                "same columns."
+            )
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which forest does not know: labels are "
+                f"{self.classes_.tolist()}."
+            )
+        return X, np.searchsorted(self.classes_, y), weight
+
+    def _train(
+        self, X: Any, y: Any, weight: Any, validation: Any, costs: Costs
+    ) -> tuple[Any, Any, Any]:
+        codes = self._read_labels(y)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        forest = BudgetedForestClassifier(costs=costs, validation_fraction=None, n_jobs=self.n_jobs)
+        if self.forest is not None:
+            forest = clone(self.forest)
+        if "random_state" in forest.get_params() and forest.get_params()["random_state"] is None:
+            forest.set_params(random_state=seed)
+        if validation is not None:
+            X_prune, prune = read_validation(self, validation, self.classes_)
+            self._start_forest = forest.fit(self._named(X), y, sample_weight=weight)
+            return np.asarray(X_prune, dtype=np.float64), prune, None
+        train, held = hold_out(codes, self.validation_fraction, np.random.default_rng(seed))
+        if not len(held):
+            train = held = np.arange(len(y))
+        self._start_forest = forest.fit(
+            self._named(X[train]), y[train], sample_weight=None if weight is None else weight[train]
+        )
+        return X[held], codes[held], None if weight is None else weight[held]
+
+    @property
+    def forest_(self) -> Any:
+        """The forest that was pruned; model files do not hold it."""
+        self._check_fitted()
+        return self._start_forest
+
+    def _named(self, X: Any) -> Any:
+        """The rows with the names that the data had: prices may be by name."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names)
+
+    def _start(self, X: Any, codes: Any, weight: Any, costs: Costs) -> None:
+        trees, counts = _voting_trees(self._start_forest, costs)
+        share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
+        in_bag = self.errors == "in-bag" or (
+            self.errors == "auto" and isinstance(self._start_forest, BudgetedForestClassifier)
+        )
+        total = np.repeat(counts[trees.root].sum(axis=1), np.diff([*trees.root, len(counts)]))
+        errors = (counts.sum(axis=1) - counts.max(axis=1)) / total if in_bag else None
+        with Threads(count_threads(self.n_jobs)) as threads:
+            self._problem = PruneProblem(
+                trees, np.argmax(counts, axis=1), errors, X, codes, share, costs.flat, threads
+            )
+        self._rows, self._base = (X, codes), trees
+        self._take(costs, self._problem.solve(self.lam, self.solver, self.max_iter))
+
+    def _take(self, costs: Costs, pruning: Pruning) -> None:
+        """Make a pruning the model."""
+        self.policy_ = TreePolicy(
+            costs, Output("votes", self.classes_), _pruned(self._base, pruning.expanded)
+        )
+        self.objective_ = pruning.objective
+        self.gap_ = max(pruning.objective - pruning.bound, 0.0)
+        everything = self._base.feature >= 0
+        start = TreePolicy(costs, self.policy_.output, self._base)
+        rows = [
+            self._row(start, everything, 0.0),
+            self._row(self.policy_, pruning.expanded, self.lam),
+        ]
+        self.trace_ = pd.DataFrame(rows)
+
+    def _row(self, policy: TreePolicy, expanded: Any, lam: float) -> dict[str, Any]:
+        X, codes = self._rows
+        error, cost = self._problem.parts(expanded)
+        score = float(np.mean(policy.output.winner(policy.batch(X, billed=False).raw) == codes))
+        nodes = len(policy.trees.feature)
+        return {
+            "lam": lam, "cost": cost, "error": error, "score": score, "n_trees": policy.trees.n_trees,
+            "nodes": nodes,
+        }  # fmt: skip
+
+    def with_lam(self, lam: float) -> PrunedForestClassifier:
+        """The same forest pruned for another trade-off. Not for models read from a file."""
+        self._check_path()
+        other = copy.copy(self)
+        other.__dict__.update(self.__dict__, lam=lam)
+        other._take(self.costs_, self._problem.solve(lam, self.solver, self.max_iter))
+        return other
+
+    def path(self, lams: Any = None, max_points: int = 50) -> pd.DataFrame:
+        """Prunings for many trade-offs, cheapest first: lam, cost, error, objective, gap, nodes.
+
+        Without ``lams``: all values at which the exact solution changes (up to ``max_points``, found
+        where the change is greatest first); each row holds from its lam down to the next one's.
+        """
+        self._check_path()
+        if lams is None:
+            found = breakpoints(self._problem, max_points)
+        else:
+            found = [
+                (float(lam), self._problem.solve(float(lam), self.solver, self.max_iter))
+                for lam in sorted(lams, reverse=True)
+            ]
+        rows = []
+        for lam, pruning in found:
+            error, cost = self._problem.parts(pruning.expanded)
+            rows.append(
+                {
+                    "lam": lam, "cost": cost, "error": error, "objective": error + lam * cost,
+                    "gap": max(pruning.objective - pruning.bound, 0.0),
+                    "nodes": int(pruning.expanded.sum()),
+                }
+            )  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def _check_path(self) -> None:
+        self._check_fitted()
+        if not hasattr(self, "_problem"):
+            raise ValueError(
+                "this model was read from a file, which does not hold the pruning rows: fit it again to prune anew."
+            )
+
+    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
+        """Values of ``lam`` from "nothing is worth buying" to a thousandth of an error for everything."""
+        names = list(X.columns) if hasattr(X, "columns") else None
+        costs = Costs.of(self.costs, np.shape(X)[1], names)
+        prices = np.array([float(price) for price in costs.prices.values()])
+        if not (prices > 0).any():
+            return [{"lam": 0.0}]
+        low, high = 1e-3 / costs.total, 1.0 / prices[prices > 0].min()
+        return [{"lam": float(lam)} for lam in np.geomspace(high, low, 12)]
+
+    def _stored_params(self) -> dict[str, Any]:
+        # The pruned trees hold all that prediction needs.
+        return {**super()._stored_params(), "forest": None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pickles and files hold the model; the problem, with its rows, stays here.
+        state: dict[str, Any] = super().__getstate__()
+        return {k: v for k, v in state.items() if k not in ("_problem", "_rows", "_base")}
+
+    def __sklearn_clone__(self) -> PrunedForestClassifier:
+        params = self.get_params(deep=False)
+        fitted = _is_fitted(self.forest)
+        kept = {name: value if name == "forest" and fitted else clone(value, safe=False)
+                for name, value in params.items()}  # fmt: skip
+        return type(self)(**kept)
+
+
+def _is_fitted(forest: Any) -> bool:
+    if forest is None:
+        return False
+    try:
+        check_is_fitted(forest)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _voting_trees(forest: Any, costs: Costs) -> tuple[Trees, Floats]:
+    """A forest as trees that vote, and the weights of the classes at its nodes."""
+    if isinstance(forest, BudgetedForestClassifier):
+        trees = forest.policy_.trees
+        if not trees.n_trees:
+            raise ValueError(
+                "forest has no trees: its budget did not pay for one. Give it a larger budget."
+            )
+        return trees, trees.value[:, trees.n_outputs // 2 :]
+    policy = from_sklearn_trees(forest, costs) if hasattr(forest, "n_outputs_") else None
+    if not isinstance(policy, TreePolicy) or policy.output.classes is None:
+        raise TypeError(
+            f"forest is a {type(forest).__name__}: give a BudgetedForestClassifier, or a RandomForestClassifier, "
+            "ExtraTreesClassifier or DecisionTreeClassifier of scikit-learn."
+        )
+    members = getattr(forest, "estimators_", None) or [forest]
+    weight = np.concatenate([member.tree_.weighted_n_node_samples for member in members])
+    counts = policy.trees.value * weight[:, None]
+    prior = counts[policy.trees.root].sum(axis=0)
+    parts = {name: getattr(policy.trees, name) for name in NODES if name != "value"}
+    prior = np.concatenate([prior, prior]) / prior.sum()
+    trees = Trees.build(
+        **parts, value=votes(counts), root=policy.trees.root, base=prior, average=True, single=True
+    )
+    return trees, counts
+
+
+def _pruned(trees: Trees, expanded: npt.NDArray[np.bool_]) -> Trees:
+    """The trees cut off at nodes that are not expanded; trees without a split are left out."""
+    n = len(trees.feature)
+    kept = np.zeros(n, dtype=bool)
+    alive = trees.root[expanded[trees.root]]
+    kept[alive] = True
+    # Parents come before children, so that one pass reaches all.
+    parents = np.flatnonzero(expanded)
+    kept[trees.left[parents]] = True
+    kept[trees.right[parents]] = True
+    number = np.cumsum(kept) - 1
+    inner = expanded[kept]
+    return Trees.build(
+        feature=np.where(inner, trees.feature[kept], -1),
+        threshold=np.where(inner, trees.threshold[kept], 0.0),
+        left=np.where(inner, number[trees.left[kept]], -1),
+        right=np.where(inner, number[trees.right[kept]], -1),
+        missing_left=trees.missing_left[kept], value=trees.value[kept], root=number[alive],
+        base=trees.base, average=True, single=trees.single,
+    )  # fmt: skip
