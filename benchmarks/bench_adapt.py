@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -74,12 +75,11 @@ def forest(quick: bool) -> Any:
 
 
 def out_of_fold(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Probabilities of rows that the model did not see; scores are read as log-odds."""
+    """Probabilities of rows that the model did not see; scores are calibrated by a logistic fit."""
     if hasattr(model, "predict_proba"):
         return cross_val_predict(model, X, y, cv=3, method="predict_proba")
     score = cross_val_predict(model, X, y, cv=3, method="decision_function")
-    p = 1 / (1 + np.exp(-score))
-    return np.column_stack([1 - p, p])
+    return LogisticRegression().fit(score[:, None], y).predict_proba(score[:, None])
 
 
 def points(models: list[Any], test: Rows) -> list[tuple[float, float]]:

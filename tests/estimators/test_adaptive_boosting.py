@@ -171,7 +171,8 @@ def test_budget_chooses_within_it_on_validation_rows():
     assert model.score(X[250:], y[250:]) == pytest.approx(chosen["score"])
     assert all(chosen[name] == value for name, value in model.point_.items())
     assert set(trace["rounds"]) == {2, 4, 8}
-    assert {0.0, 0.1, 0.9} <= set(trace["p_full"])
+    assert {0.0, 0.1, 1.0} <= set(trace["p_full"])
+    assert (trace[trace["p_full"] == 1.0]["sent"] == 1).all()
 
 
 def test_trees_find_the_hard_centre_of_synthetic_1():

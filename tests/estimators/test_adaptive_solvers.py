@@ -70,6 +70,7 @@ def test_opt1_with_equality_reaches_the_share_from_below_too():
     assert np.mean(at_most.q) < 0.2
     assert np.mean(equal.q) == pytest.approx(0.6, abs=1e-8)
     assert equal.beta < 0
+    assert shares_kl(gate, l1 - l0, 1.0, equal=True).q.tolist() == [1.0] * 40
 
 
 def test_opt1_survives_huge_scores():

@@ -112,13 +112,21 @@ class Duo:
         return Pair(gate, cheap, score[0], self.base[:, None] + total, price)
 
     def alternate(
-        self, p_full: float, settings: Settings, n_rounds: int, n_iterations: int, start: Pair
+        self,
+        p_full: float,
+        settings: Settings,
+        n_rounds: int,
+        n_iterations: int,
+        start: Pair,
+        *,
+        equal: bool = False,
     ) -> Iterator[Iterate]:
         """Algorithm 2: shares by (OPT1), then both ensembles anew, until nothing moves."""
         pair, last = start, None
         for _ in range(n_iterations):
             losses = cheap_losses(pair.cheap_scores.T, self.codes)
-            q = shares_kl(pair.gate_score, losses - self.existing_loss, p_full).q
+            excess = losses - self.existing_loss
+            q = shares_kl(pair.gate_score, excess, p_full, equal=equal).q
             if last is not None and np.abs(q - last).sum() < 1e-4 * len(q):
                 return  # shares that stand still would grow the same trees again
             pair, last = self.grow(q, settings, n_rounds), q

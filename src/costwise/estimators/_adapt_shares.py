@@ -58,6 +58,8 @@ def shares_kl(gate: Floats, excess: Floats, p_full: float, *, equal: bool = Fals
         share: Floats = links.sigmoid(level - beta)
         return share
 
+    if p_full >= 1 and equal:
+        return Shares(np.ones(len(level)), np.full(len(level), np.inf), -np.inf)
     if p_full >= 1 or (not equal and np.mean(at(0.0)) <= p_full):
         return Shares(at(0.0), level, 0.0)
     odds = np.log(p_full) - np.log1p(-p_full)

@@ -62,6 +62,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         Least number of rows in a leaf.
     leaves : {"vector", "scalar"}, default="vector"
         With more than two classes: one cheap tree a round for all of them, or one each.
+    constraint : {"at_most", "equal"}, default="at_most"
+        Whether the mean probability may stay below ``p_full``.
     n_iterations : int, default=10
         Outer iterations at most: shares, then both ensembles anew.
     budget : float, optional
@@ -88,7 +90,10 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     -----
     Paper: Nan and Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017,
     Algorithm 2, impurities (1) and (2). An existing model knows the rows it was trained on too
-    well: give ``existing_proba`` (out of fold) to :meth:`fit` if you have it.
+    well: give ``existing_proba`` (out of fold) to :meth:`fit` if you have it. A model that gives
+    only scores is read as if they were log-odds: if they are on another scale, the gate trusts it
+    too little or too much, and calibrated ``existing_proba`` help. A sweep takes ``p_full`` as an
+    equality, as the authors' code does.
 
     Differs from the paper: every outer iteration grows both ensembles from nothing (the algorithm
     box would go on adding); splits must be worth more than their price, so that with ``p_full=0``
@@ -115,6 +120,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         "max_depth": [Interval(Integral, 0, 16, closed="both")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "leaves": [StrOptions({"vector", "scalar"})],
+        "constraint": [StrOptions({"at_most", "equal"})],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "budget": [None, Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -134,6 +140,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         max_depth: int = 3,
         min_samples_leaf: int = 20,
         leaves: str = "vector",
+        constraint: str = "at_most",
         n_iterations: int = 10,
         budget: float | None = None,
         validation_fraction: float = 0.2,
@@ -149,6 +156,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.leaves = leaves
+        self.constraint = constraint
         self.n_iterations = n_iterations
         self.budget = budget
         self.validation_fraction = validation_fraction
@@ -178,7 +186,10 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         verdicts: list[Verdict] = []
         with self._duo(task) as duo:
             start = duo.grow(np.zeros(len(task.X)), settings, n_rounds, gated=False)
-            for it in duo.alternate(p_full, settings, n_rounds, int(self.n_iterations), start):
+            for it in duo.alternate(
+                p_full, settings, n_rounds, int(self.n_iterations), start,
+                equal=self.constraint == "equal",
+            ):  # fmt: skip
                 iterates.append(it)
                 verdicts.append(judge(*duo.policies(it.pair, task.cheap_output)))
                 share = float(np.mean(it.q))
@@ -204,7 +215,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         return sweep
 
     def _pairs(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
-        """Each share starts where the one before ended."""
+        """Each share starts where the one before ended; shares are reached, whatever the losses."""
         top, n_rounds = duo.gamma_max(), int(self.n_rounds)
         iterations = min(int(self.n_iterations), SWEEP_ITERATIONS)
         for gamma in [top * step for step in GAMMA_STEPS]:
@@ -212,7 +223,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
             pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
             yield 0.0, gamma, pair  # a gate without trees keeps every row
             for p_full in P_GRID:
-                for iterate in duo.alternate(p_full, settings, n_rounds, iterations, pair):
+                for iterate in duo.alternate(
+                    p_full, settings, n_rounds, iterations, pair, equal=True
+                ):
                     pair = iterate.pair
                 yield p_full, gamma, pair
 

@@ -35,6 +35,9 @@ from costwise.policy.linear_tree import LinearTreePolicy
 GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Loss that a feature of average price must save, for a sweep."""
 
+MOST_SUPPORTS = 64
+"""Supports that a sweep refits, evenly chosen among those proposed."""
+
 PATH_ITERATIONS = 10
 """Alternations per model of a sweep, each of which starts from the one before."""
 
@@ -100,7 +103,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
     -----
     Paper: Nan and Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017,
     Algorithm 1, (OPT1), (OPT2). An existing model knows the rows it was trained on too well: give
-    ``existing_proba`` (out of fold) to :meth:`fit` if you have it. The default forest makes its own
+    ``existing_proba`` (out of fold) to :meth:`fit` if you have it; scores without probabilities are
+    read as log-odds. A sweep takes ``p_full`` as an equality. The default forest makes its own
     from the trees that did not see a row.
 
     Differs from the paper: prices stand in the penalty of (OPT2); groups with a fee are charged by
@@ -214,7 +218,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
 
     def _fits(self, task: Task, rows: Rows) -> Iterator[tuple[float, float, Fit]]:
         settings, found = self._settings(), list[tuple[int, ...]]()
-        short = replace(settings, max_iter=min(settings.max_iter, PATH_ITERATIONS))
+        reached = replace(settings.distance, equal=not settings.distance.kappa)
+        short = Settings(reached, min(settings.max_iter, PATH_ITERATIONS))
         top = first_weights(rows)
         for p_full in (0.0, *P_GRID):
             weights = top
@@ -225,7 +230,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
                 yield p_full, gamma, fit
         if not self.refit_supports:
             return
-        for support in candidates(dict.fromkeys(found), rows.Z.shape[1]):
+        proposals = candidates(dict.fromkeys(found), rows.Z.shape[1])
+        for support in proposals[:: -(-len(proposals) // MOST_SUPPORTS)]:
             start = None
             for p_full in (*P_GRID, 0.0):
                 fit = refit(rows, support, p_full, short, start)
