@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from costwise import datasets
 from costwise.costs import Costs
-from costwise.estimators._lightgbm_trees import from_lightgbm
+from costwise.estimators._foreign_lightgbm import from_lightgbm
 from costwise.frontier import _peers
 
 

@@ -22,6 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from costwise.core.trees import Trees
 from costwise.costs import Costs
+from costwise.estimators._foreign_catboost import from_catboost
+from costwise.estimators._foreign_common import columns, is_booster
+from costwise.estimators._foreign_lightgbm import from_lightgbm
+from costwise.estimators._foreign_sklearn import from_sklearn_boosting
+from costwise.estimators._foreign_xgboost import from_xgboost
 from costwise.estimators.base import CostAware, CostAwareClassifier
 from costwise.policy.base import Policy
 from costwise.policy.output import Output
@@ -36,13 +41,15 @@ FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, 
 class PricedModel(CostAware):
     """Any fitted model with its prices: exact bills, sessions, files.
 
-    By default a model reads all its features. Of scikit-learn's trees and forests each row pays
-    only for what its paths touch, and a session asks for features as the walks need them.
+    By default a model reads all its features. Of the trees, forests and gradient boosting of
+    scikit-learn, and of LightGBM, XGBoost and CatBoost, each row pays only for what its paths touch,
+    and a session asks for features as the walks need them.
 
     Parameters
     ----------
     model : fitted estimator
-        A scikit-learn classifier, regressor or pipeline of numeric columns.
+        A scikit-learn classifier, regressor or pipeline of numeric columns; an estimator of LightGBM,
+        XGBoost or CatBoost; a ``Booster`` of LightGBM or XGBoost, whose classes are 0, 1, ...
     costs : Costs, mapping, array or None
         Prices; None means 1 per feature.
     fallback : label, number or array, optional
@@ -56,8 +63,13 @@ class PricedModel(CostAware):
     Notes
     -----
     There is no ``fit``: the model is used as it is, and stays fitted when cloned. In a model file
-    trees and forests are stored as plain arrays; read back, ``model`` is None and everything else
-    works as before. Other models are stored with skops.
+    trees of any library are stored as plain arrays: read back, ``model`` is None, and everything
+    else works as before, without that library. Other models are stored with skops.
+
+    Trees of other libraries give the library's own predictions to its float precision; ranking and
+    custom objectives give raw values. Under a budget the answer is the mean of the leaves under the
+    node reached, weighted by training data. Splits by categories are refused; objectives with a
+    link of their own (Poisson, gamma, Tweedie), linear leaves and the like are read as a whole.
 
     Examples
     --------
@@ -110,13 +122,8 @@ class PricedModel(CostAware):
 
     def _make_policy(self) -> Policy:
         self._check_fitted()
-        if not hasattr(self.model, "n_features_in_"):
-            raise TypeError(
-                f"model is a {type(self.model).__name__} without n_features_in_: give a fitted scikit-learn estimator."
-            )
-        names = getattr(self.model, "feature_names_in_", None)
-        names = None if names is None else [str(name) for name in names]
-        costs = Costs.of(self.costs, int(self.model.n_features_in_), names)
+        n_features, names = columns(self.model, self.costs)
+        costs = Costs.of(self.costs, n_features, names)
         for adapt in ADAPTERS:
             if (policy := adapt(self.model, costs)) is not None:
                 return policy
@@ -152,7 +159,7 @@ class PricedModel(CostAware):
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _check_fitted(self) -> None:
-        if self.model is not None:
+        if self.model is not None and not is_booster(self.model):
             check_is_fitted(self.model)
 
     def _stored_params(self) -> dict[str, Any]:
@@ -303,5 +310,12 @@ def from_sklearn_trees(model: Any, costs: Costs) -> Policy | None:
     return TreePolicy(costs, output, trees)
 
 
-ADAPTERS: list[Callable[[Any, Costs], Policy | None]] = [from_ours, from_sklearn_trees]
+ADAPTERS: list[Callable[[Any, Costs], Policy | None]] = [
+    from_ours,
+    from_sklearn_trees,
+    from_sklearn_boosting,
+    from_lightgbm,
+    from_xgboost,
+    from_catboost,
+]
 """Ways to see inside a model, tried in order; what none of them knows is read as a whole."""

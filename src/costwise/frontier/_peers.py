@@ -11,7 +11,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, get_tags
 from sklearn.utils.validation import _check_feature_names
 
 from costwise.costs import Costs, as_floats
-from costwise.estimators._lightgbm_trees import from_lightgbm
+from costwise.estimators._foreign_lightgbm import from_lightgbm
 from costwise.estimators.base import CostAware, CostAwareClassifier
 from costwise.estimators.priced_model import PricedModel, from_sklearn_trees
 from costwise.policy.base import Policy
