@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -208,6 +209,11 @@ class Costs:
         """The same as plain arrays, for kernels."""
         return FlatCosts(self._price, self._group, self._fee, self._evaluation)
 
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Prices, groups and fees as Python lists: for single rows much faster than arrays."""
+        return self._price.tolist(), self._group.tolist(), self._fee.tolist()
+
     def name(self, index: int) -> Feature:
         """What feature number ``index`` is called."""
         return self._names[index] if self._names is not None else index
@@ -215,8 +221,8 @@ class Costs:
     def index(self, feature: Feature) -> int:
         """Column of a feature given by name, or by column where there are no names."""
         if isinstance(feature, str):
-            if feature in self._index:
-                return self._index[feature]
+            if (column := self._index.get(feature)) is not None:
+                return column
         elif (
             self._names is None
             and isinstance(feature, (int, np.integer))

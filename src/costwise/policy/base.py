@@ -175,9 +175,8 @@ class Till:
     """What one row has bought and what that leaves, in whole quanta."""
 
     def __init__(self, costs: Costs, limit: int | None) -> None:
-        flat = costs.flat
-        self._price, self._group, self._fee = flat.price, flat.group, flat.fee
-        self._evaluation = flat.evaluation
+        self._price, self._group, self._fee = costs.lists
+        self._evaluation = costs.flat.evaluation
         self._have: set[int] = set()
         self._open: set[int] = set()
         self.limit = limit
@@ -196,11 +195,11 @@ class Till:
         for feature in bundle:
             if feature in self._have:
                 continue
-            group, fee = int(self._group[feature]), 0
+            group, fee = self._group[feature], 0
             if group >= 0 and group not in opened:
                 opened.add(group)
-                fee = int(self._fee[group])
-            lines.append((feature, int(self._price[feature]), fee))
+                fee = self._fee[group]
+            lines.append((feature, self._price[feature], fee))
         return lines
 
     def buy(self, bundle: Bundle, evaluated: int) -> bool:
@@ -226,10 +225,8 @@ class Till:
 
     def take(self, bundle: Bundle) -> None:
         """Note features as paid for at their list price, and their groups as opened."""
-        for feature in bundle:
-            self._have.add(feature)
-            if self._group[feature] >= 0:
-                self._open.add(int(self._group[feature]))
+        self._have.update(bundle)
+        self._open.update(self._group[feature] for feature in bundle if self._group[feature] >= 0)
 
 
 def _update(digest: Any, item: Any) -> None:

@@ -61,28 +61,46 @@ class Ledger:
 
     def __init__(self, unit: str = "") -> None:
         self.unit = unit
-        self._entries: list[Entry] = []
+        self._lines: list[Entry | tuple[Any, ...]] = []
 
     def add(self, entry: Entry) -> None:
         """Append a line."""
         if entry.kind not in KINDS:
             raise ValueError(f"kind is {entry.kind!r}: it is one of {', '.join(KINDS)}.")
-        self._entries.append(entry)
+        self._lines.append(entry)
+
+    def note(
+        self,
+        feature: str | int | None,
+        kind: str,
+        price: int,
+        fee: int = 0,
+        group: str | None = None,
+        count: int = 1,
+    ) -> None:
+        """Append a line given in quanta; its exact amounts are made when somebody looks."""
+        self._lines.append((feature, kind, price, fee, group, count))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The lines so far, oldest first."""
-        return tuple(self._entries)
+        for place, line in enumerate(self._lines):
+            if not isinstance(line, Entry):
+                feature, kind, price, fee, group, count = line
+                self._lines[place] = Entry(
+                    feature, kind, as_decimal(price), as_decimal(fee), group if fee else None, count
+                )
+        return tuple(self._lines)  # type: ignore[arg-type]
 
     @property
     def total(self) -> Decimal:
         """Sum of all lines, exact."""
-        return sum((entry.amount for entry in self._entries), Decimal(0))
+        return sum((entry.amount for entry in self.entries), Decimal(0))
 
     def to_records(self) -> list[dict[str, Any]]:
         """One plain dictionary per line, amounts as text, running total included."""
         records, total = [], Decimal(0)
-        for entry in self._entries:
+        for entry in self.entries:
             total += entry.amount
             record = {k: str(v) if isinstance(v, Decimal) else v for k, v in asdict(entry).items()}
             records.append({**record, "amount": str(entry.amount), "total": str(total)})
@@ -92,18 +110,18 @@ class Ledger:
         """The lines as a pandas data frame, amounts as exact decimals."""
         import pandas as pd
 
-        return pd.DataFrame([{**asdict(e), "amount": e.amount} for e in self._entries])
+        return pd.DataFrame([{**asdict(e), "amount": e.amount} for e in self.entries])
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._lines)
 
     def __str__(self) -> str:
         names = [
             str(e.feature) if e.feature is not None else f"{e.count} evaluations"
-            for e in self._entries
+            for e in self.entries
         ]
         width = max([5, *map(len, names)])
         notes = {
@@ -112,14 +130,9 @@ class Ledger:
             "stated": "  (stated)",
         }
         lines = []
-        for name, entry in zip(names, self._entries, strict=True):
+        for name, entry in zip(names, self.entries, strict=True):
             note = notes.get(entry.kind, "")
             if entry.fee:
                 note += f"  ({entry.price} + {entry.fee} fee of {entry.group})"
             lines.append(f"{name:<{width}} {entry.amount}{note}")
         return "\n".join([*lines, f"{'total':<{width}} {self.total} {self.unit}".rstrip()])
-
-
-def bought_entry(feature: str | int, price: int, fee: int, group: str | None) -> Entry:
-    """The line of a purchase at the list price, from quanta."""
-    return Entry(feature, "bought", as_decimal(price), as_decimal(fee), group if fee else None)

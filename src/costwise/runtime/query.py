@@ -160,7 +160,7 @@ class QuerySession:
         account = self._accounts[document]
         if value is None:
             account._gone.add(feature)
-            account.ledger.add(account._entry(feature, "unavailable", 0))
+            account.ledger.note(self.policy.costs.name(feature), "unavailable", 0)
             self._case.refuse(document, feature)
             return
         account._pay(feature, stated)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from costwise.costs import as_decimal, as_float, budget_quanta, to_quanta
 from costwise.exceptions import BudgetExceeded, CostsError, SessionError
 from costwise.policy.base import Policy, Till
-from costwise.runtime.ledger import Entry, Ledger, bought_entry
+from costwise.runtime.ledger import Ledger
 
 Feature = str | int
 
@@ -119,11 +119,11 @@ class Session:
             # Reading an answer also plans; a resumed session must plan at the same moment.
             self._events.append(["plan"])
             self._planned = False
-        self._events.append(["tell", self._encode(told), {str(k): v for k, v in stated.items()}])
+        self._events.append(["tell", told, stated])
         for feature, value in told.items():
             if value is None:
                 self._gone.add(feature)
-                self.ledger.add(self._entry(feature, "unavailable", 0))
+                self.ledger.note(self.policy.costs.name(feature), "unavailable", 0)
                 self._case.refuse((feature,))
                 continue
             self._pay(feature, stated.get(feature))
@@ -210,22 +210,20 @@ class Session:
     def _note_evaluations(self) -> None:
         count = self._case.evaluated - self._evaluated
         if count and (each := self.policy.costs.flat.evaluation):
-            self.ledger.add(
-                Entry(None, "evaluation", as_decimal(each * count), Decimal(0), count=count)
-            )
+            self.ledger.note(None, "evaluation", each * count, count=count)
         self._evaluated = self._case.evaluated
 
     def _pay(self, feature: int, stated: int | None) -> None:
         if stated is None and feature in self._asked:
+            name, group = self.policy.costs.name(feature), self._group(feature)
             for _, price, fee in self._till.quote((feature,)):
                 self._till.spent += price + fee
-                self.ledger.add(
-                    bought_entry(self.policy.costs.name(feature), price, fee, self._group(feature))
-                )
+                self.ledger.note(name, "bought", price, fee, group)
             self._till.take((feature,))
             return
+        kind = "known" if stated is None else "stated"
         self._till.spent += stated or 0
-        self.ledger.add(self._entry(feature, "known" if stated is None else "stated", stated or 0))
+        self.ledger.note(self.policy.costs.name(feature), kind, stated or 0)
         self._till.take_alone(feature)
 
     def _check_money(self, told: Mapping[int, float | None], stated: Mapping[int, int]) -> None:
@@ -249,11 +247,8 @@ class Session:
                 "with a larger budget, or tell it as known already (price=0)."
             )
 
-    def _entry(self, feature: int, kind: str, amount: int) -> Entry:
-        return Entry(self.policy.costs.name(feature), kind, as_decimal(amount), Decimal(0))
-
     def _group(self, feature: int) -> str | None:
-        group = int(self.policy.costs.flat.group[feature])
+        group = self.policy.costs.lists[1][feature]
         return None if group < 0 else self.policy.costs.group_names[group]
 
     # Reading what is told ------------------------------------------------------------------------
@@ -309,6 +304,12 @@ class Session:
 
         return {str(feature): code(value) for feature, value in told.items()}
 
+    def _encode_event(self, event: list[Any]) -> list[Any]:
+        if event[0] != "tell":
+            return list(event)
+        _, told, stated = event
+        return ["tell", self._encode(told), {str(k): v for k, v in stated.items()}]
+
     def to_dict(self) -> dict[str, Any]:
         """The session as JSON values, to be stored after any step."""
         return {
@@ -316,7 +317,7 @@ class Session:
             "model": self.policy.fingerprint(),
             "budget": None if self._till.limit is None else str(as_decimal(self._till.limit)),
             "one_by_one": self.one_by_one,
-            "events": [list(event) for event in self._events],
+            "events": [self._encode_event(event) for event in self._events],
         }
 
     @classmethod
@@ -366,7 +367,9 @@ def read_value(name: Any, value: Any) -> float | None:
         return None
     if value is None:
         return math.nan
-    if not isinstance(value, (numbers.Real, np.bool_, np.number, Decimal)):
+    if type(value) is not float and not isinstance(
+        value, (numbers.Real, np.bool_, np.number, Decimal)
+    ):
         raise SessionError(
             f"value of {name!r} is {value!r}, a {type(value).__name__}: give a number, NaN or None if it came back "
             "empty, UNAVAILABLE if it cannot be had. Nothing was recorded."
