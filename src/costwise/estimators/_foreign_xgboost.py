@@ -130,7 +130,7 @@ def _read(
     kept = np.repeat(kept, np.diff(root))  # what dropping trees has left of each
     nodes = {
         "feature": column,
-        "threshold": np.where(np.isfinite(before), before, NEVER).astype(np.float64),
+        "threshold": np.where(np.isfinite(before), before.astype(np.float64), NEVER),
         "left": np.where(left >= 0, left + start, -1),
         "right": np.where(left >= 0, right + start, -1),
         "missing_left": joined("default_left", bool),
