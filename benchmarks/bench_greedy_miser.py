@@ -258,12 +258,12 @@ def sweep(options):
 
 def phases(options):
     """Where the time of one tree goes, and what the memory of this machine could do."""
-    from costwise.core import gradients, partition, rounding, splitting
+    from costwise.core import gradients, leaves, partition, rounding, splitting
     from costwise.core import purchases as bought
 
     taken: dict[str, float] = {}
     watched = [
-        (splitting, "score_packed"), (partition, "divide"), (partition, "gather"), (partition, "add_values"),
+        (splitting, "score_packed"), (partition, "divide"), (leaves, "find_leaves"), (leaves, "add_values"),
         (rounding, "round_part"), (bought, "meet_rows"), (gradients, "squared"),
     ]  # fmt: skip
 

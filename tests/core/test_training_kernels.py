@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costwise.core import compile as compiling
-from costwise.core import gradients, histogram, partition, rounding, splitting
+from costwise.core import gradients, histogram, leaves, partition, rounding, splitting
+from costwise.core.binning import Layout, encode_matrix, find_bins
+from costwise.core.grower import Grown
 from costwise.core.purchases import Purchases
 from costwise.core.threads import Threads, count_threads
 
@@ -26,10 +28,12 @@ def test_packed_histograms_count_and_add(seed, n):
     words = codes.view(np.uint64)[:, 0].copy()
     rounded = rng.integers(-(2**21), 2**21 + 1, n).astype(np.int32)
     rows = rng.permutation(n).astype(np.int32)
-    found, whole = np.empty(2048, dtype=np.int64), np.empty(2048, dtype=np.int64)
+    found, whole, rest = (np.ones(2048, dtype=np.int64) for _ in range(3))
+    for part in (found, whole, rest):
+        histogram.clear(part)
     half = n // 2
-    histogram.build_packed(words, rows, rounded[rows], half, n, False, found)
-    histogram.build_packed(words, rows, rounded, 0, n, True, whole)
+    histogram.add_packed(words, rows, rounded[rows], half, n, False, found)
+    histogram.add_packed(words, rows, rounded, 0, n, True, whole)
     for part, chosen in ((found, rows[half:]), (whole, rows)):
         for column in range(8):
             own = part[256 * column : 256 * (column + 1)]
@@ -40,8 +44,7 @@ def test_packed_histograms_count_and_add(seed, n):
             assert (own >> 21 == expected[1]).all()
     other = whole.copy()
     histogram.subtract(other, found)
-    rest = np.empty(2048, dtype=np.int64)
-    histogram.build_packed(words, rows, rounded[rows], 0, half, False, rest)
+    histogram.add_packed(words, rows, rounded[rows], 0, half, False, rest)
     assert (other == rest).all()
 
 
@@ -61,25 +64,23 @@ def test_partition_keeps_order_and_carries_gradients(seed, n, missing_left):
     words = np.ascontiguousarray(codes.view(np.uint64)[:, :, 0])
     rounded = rng.integers(-9, 9, n).astype(np.int32)
     # byte 3 holds a feature of 4 states (3 bins and missing) with stride 2
-    splits = np.array([[0, n, 0, 3, 2, 4, 3, 2 * 1 + missing_left]], dtype=np.int64)
-    pieces = partition.cut_up(splits)
-    rows, to_rows = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    carried, scratch = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    partition.divide(
-        words, rows, rounded, True, True, to_rows, scratch, splits, pieces, 0, len(pieces)
-    )
-    lefts = np.array([pieces[:, partition.LEFTS].sum()])
-    partition.gather(rows, carried, to_rows, scratch, True, splits, pieces, lefts, 0, len(pieces))
+    splits = np.array([[0, 3, 2, 4, 3, 2 * 1 + missing_left]], dtype=np.int64)
+    pieces = partition.gather_pieces([partition.chunks(n)])
+    rows, carried = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    partition.divide(words, rows, rounded, carried, True, True, splits, pieces, 0, len(pieces))
     state = (codes[0, :, 3] // 2) % 4
     goes = np.where(state == 3, missing_left, state <= 1)
-    expected = np.concatenate([np.flatnonzero(goes), np.flatnonzero(~goes)])
-    assert lefts[0] == goes.sum()
-    assert (rows == expected).all()
-    assert (carried == rounded[expected]).all()
-    scores = np.zeros((1, n))
-    values = np.array([[[1.0], [-1.0]]])
-    partition.add_values(words, rows, False, splits, pieces, values, scores, 0, len(pieces))
-    assert (scores[0] == np.where(goes, 1.0, -1.0)).all()
+    for _, low, high, lefts in pieces:
+        here = np.arange(low, high)
+        expected = np.concatenate([here[goes[here]], here[~goes[here]]])
+        assert lefts == goes[here].sum()
+        assert (rows[low:high] == expected).all()
+        assert (carried[low:high] == rounded[expected]).all()
+    # once more, from where the rows are now, with gradients moved in place
+    again = rows.copy()
+    partition.divide(words, rows, carried, carried, False, True, splits, pieces, 0, len(pieces))
+    assert (rows == again).all()
+    assert (carried == rounded[rows]).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -167,6 +168,36 @@ def test_purchases_wait_until_settled_where_asked_to():
     bought.taken(0)
     assert bought.total == 5 * billion
     assert bought.order == [1, 0]
+
+
+def test_a_route_ends_where_the_splits_lead():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (300, 3)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    grown = Grown()
+    for _ in range(5):
+        grown.add(np.zeros(2))
+    grown.feature[:2], grown.cut[:2] = [1, 2], [2 * 1 + 1, 2 * 3]
+    grown.left[:2], grown.right[:2] = [1, 3], [2, 4]
+    with Threads(2) as threads:
+        bins = find_bins(X, np.empty(0, dtype=np.int64), threads)
+        layout = Layout.plan(bins)
+        words = encode_matrix(X, bins, layout, threads)
+        leaf = leaves.Route(grown, layout).leaves(words, threads)
+        at_root = np.where(np.isnan(X[:, 1]), True, X[:, 1] <= bins.threshold(1, 1))
+        below = np.where(np.isnan(X[:, 2]), False, X[:, 2] <= bins.threshold(2, 3))
+        expected = np.where(at_root, np.where(below, 3, 4), 2)
+        assert (leaf == expected).all()
+        for weights in (np.empty(0, dtype=np.int64), rng.integers(1, 2**20, 300)):
+            curvature = rng.random((2, 300))
+            for rows in (None, np.arange(0, 300, 3, dtype=np.int32)):
+                found = leaves.curvature_sums(leaf, rows, curvature, weights, 5, threads)
+                chosen = np.arange(300) if rows is None else rows
+                w = weights[chosen] if len(weights) else np.ones(len(chosen))
+                for node in range(5):
+                    at = leaf[chosen] == node
+                    exact = (curvature[:, chosen][:, at] * w[at]).sum(axis=1)
+                    assert found[node] == pytest.approx(exact, rel=1e-7)
 
 
 def test_every_task_is_done_once_and_errors_come_back():

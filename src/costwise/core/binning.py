@@ -195,6 +195,14 @@ class Layout:
         """Column that holds a feature."""
         return int(np.searchsorted(self.offsets, self.place[feature], side="right")) - 1
 
+    def split(self, feature, cut):
+        """A split as kernels take it, see :mod:`costwise.core.partition`; any row for a leaf (-1)."""
+        if feature < 0:
+            return (0, 0, 1, 1, 1, 0)
+        column = self.column(feature)
+        _, stride, states, bins = self.members[self.place[feature]].tolist()
+        return (column // BLOCK, column % BLOCK, stride, states, bins, cut)
+
     @classmethod
     def plan(cls, bins):
         """Give each feature a place; features with few states share columns, first come first served."""

@@ -37,13 +37,11 @@ def _spread(histogram, word, value):
 
 
 @kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])")
-def build_packed(words, rows, gradients, start, stop, all_rows, histogram):
-    """Fill the packed histogram (8 * 256,) of one block from positions ``start..stop``.
+def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
+    """Add positions ``start..stop`` to the packed histogram (8 * 256,) of one block.
 
     ``gradients`` lie in the order of ``rows``; with ``all_rows`` position and row are the same.
     """
-    for i in range(histogram.shape[0]):
-        histogram[i] = 0
     if all_rows:
         for i in range(start, stop):
             _spread(histogram, words[i], pack(gradients[i]))
@@ -53,11 +51,9 @@ def build_packed(words, rows, gradients, start, stop, all_rows, histogram):
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")
-def build_wide(words, rows, statistics, start, stop, histogram):
-    """Fill the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
+def add_wide(words, rows, statistics, start, stop, histogram):
+    """Add positions to the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
     width = _U(statistics.shape[1])
-    for i in range(histogram.shape[0]):
-        histogram[i] = 0
     for i in range(start, stop):
         row = rows[i]
         word = words[row]
@@ -66,6 +62,13 @@ def build_wide(words, rows, statistics, start, stop, histogram):
             base = (_U(column * CODES) + code) * width
             for k in range(width):
                 histogram[base + k] += statistics[row, k]
+
+
+@kernel("void(int64[::1])")
+def clear(histogram):
+    """Empty all bins."""
+    for i in range(histogram.shape[0]):
+        histogram[i] = 0
 
 
 @kernel("void(int64[::1], int64[::1])")

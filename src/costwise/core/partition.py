@@ -1,13 +1,12 @@
-"""Rows of nodes: a permutation of row numbers in which every node owns one stretch.
+"""Rows of nodes: row numbers in chunks, in which every node owns one stretch per chunk.
 
-Splitting a node rearranges its stretch, left rows first, order kept::
+Splitting a node rearranges its stretch of each chunk in place, left rows first, order kept::
 
-    before   | node ............................. |
-    chunks   | L R R L . . | R L L . . . | L R . .|     each chunk to scratch: L from the front,
-    scratch  | L L . . R R | L L . . R R | L . . R|     R from the back
-    after    | L L L L L . . . | R R R R R ...... |     chunk by chunk back into place
+    chunk before   | node: L R R L R L | others |
+    chunk after    | left: L L L | right: R R R | others |
 
-Order kept means that rows ascend within every node, so that reading codes is almost sequential.
+Rows never leave their chunk, so a split is one pass over data that stays in cache, chunks are
+independent of each other, and rows ascend within every node.
 """
 
 from __future__ import annotations
@@ -15,154 +14,89 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.dtypes import CODES
+from costwise.core.dtypes import CODES, SUM
 
 CHUNK = 8192
 
-# Columns of a split: the stretch, where the feature's codes are, and which of them go left.
-START, STOP, BLOCK_, BYTE, STRIDE, STATES, BINS, CUT = range(8)
-WHOLE = -1
-"""Value of CUT for a stretch that is not split: every row counts as left."""
+# Columns of a split: where the feature's codes are, and which of them go left.
+BLOCK_, BYTE, STRIDE, STATES, BINS, CUT = range(6)
 
-# Columns of a piece of work: the split, and a part of its stretch.
+# Columns of a piece, the stretch of a node in one chunk: the split to apply, first position, end,
+# and, after the split, how many rows went left.
 SPLIT, LOW, HIGH, LEFTS = range(4)
 
 
-@kernel(inline=True)
-def _sides(split, table):
-    """Fill a table (256,) with 1 for codes that go left."""
+@kernel()
+def goes_left(split, table):
+    """Fill a table (256,) with 1 for codes that go left, 0 for others."""
     for code in range(CODES):
         state = (code // split[STRIDE]) % split[STATES]
-        if split[CUT] == WHOLE:
-            table[code] = 1
-        elif state >= split[BINS]:
+        if state >= split[BINS]:
             table[code] = split[CUT] & 1
         else:
             table[code] = 1 if state <= split[CUT] >> 1 else 0
 
 
 @kernel(
-    "void(uint64[:,::1], int32[::1], int32[::1], boolean, boolean, int32[::1], int32[::1], int64[:,::1],"
+    "void(uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean, boolean, int64[:,::1],"
     " int64[:,::1], int64, int64)"
 )
-def divide(
-    words, rows, gradients, all_rows, carry, to_rows, to_gradients, splits, pieces, low, high
-):
-    """Sort pieces ``low..high`` into scratch, left rows from the front, right rows from the back.
+def divide(words, rows, source, gradients, all_rows, carry, splits, pieces, low, high):
+    """Split pieces ``low..high`` in place; note the number of left rows in column LEFTS.
 
-    Notes the number of left rows in column LEFTS. ``carry``: gradients travel with their rows.
+    ``all_rows``: nothing was moved yet, position and row are the same. ``carry``: gradients travel
+    with their rows, from ``source`` to ``gradients``, which may be one array.
     """
     table = np.empty(CODES, np.uint8)
+    right_rows, right_gradients = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
     for p in range(low, high):
         split = splits[pieces[p, SPLIT]]
-        _sides(split, table)
+        if p == low or pieces[p, SPLIT] != pieces[p - 1, SPLIT]:
+            goes_left(split, table)
         block, shift = words[split[BLOCK_]], np.uint64(8 * split[BYTE])
-        left, right = np.uint64(pieces[p, LOW]), np.uint64(pieces[p, HIGH] - 1)
-        for i in range(pieces[p, LOW], pieces[p, HIGH]):
+        start, stop = pieces[p, LOW], pieces[p, HIGH]
+        left, right = np.uint64(start), np.uint64(0)
+        for i in range(start, stop):
             row = np.int32(i) if all_rows else rows[i]
             goes = np.uint64(table[(block[np.uint32(row)] >> shift) & np.uint64(255)])
-            # Written to both ends, one end advances: no jump to mispredict.
-            to_rows[left], to_rows[right] = row, row
+            # Written to both sides, one side advances: no jump to mispredict. The left side never
+            # overtakes the reading position.
             if carry:
-                to_gradients[left], to_gradients[right] = gradients[i], gradients[i]
+                gradient = source[i]
+                gradients[left] = gradient
+                right_gradients[right] = gradient
+            rows[left] = row
+            right_rows[right] = row
             left += goes
-            right -= np.uint64(1) - goes
-        pieces[p, LEFTS] = np.int64(left) - pieces[p, LOW]
-
-
-@kernel(
-    "void(int32[::1], int32[::1], int32[::1], int32[::1], boolean, int64[:,::1], int64[:,::1], int64[::1],"
-    " int64, int64)"
-)
-def gather(rows, gradients, from_rows, from_gradients, carry, splits, pieces, lefts, low, high):
-    """Put pieces ``low..high`` back in place; ``lefts`` has the number of left rows of every split."""
-    for p in range(low, high):
-        s = pieces[p, SPLIT]
-        before_left = before = np.int64(0)
-        q = p - 1
-        while q >= 0 and pieces[q, SPLIT] == s:
-            before_left += pieces[q, LEFTS]
-            before += pieces[q, HIGH] - pieces[q, LOW]
-            q -= 1
-        start, size = pieces[p, LOW], pieces[p, HIGH] - pieces[p, LOW]
-        n_left = pieces[p, LEFTS]
-        left = splits[s, START] + before_left
-        right = splits[s, START] + lefts[s] + before - before_left
-        for i in range(n_left):
-            rows[left + i] = from_rows[start + i]
+            right += np.uint64(1) - goes
+        middle = np.int64(left)
+        for i in range(stop - middle):
+            rows[middle + i] = right_rows[i]
             if carry:
-                gradients[left + i] = from_gradients[start + i]
-        for i in range(size - n_left):
-            rows[right + i] = from_rows[start + size - 1 - i]
-            if carry:
-                gradients[right + i] = from_gradients[start + size - 1 - i]
+                gradients[middle + i] = right_gradients[i]
+        pieces[p, LEFTS] = middle - start
 
 
-@kernel(
-    "void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], float64[:,:,::1], float64[:,::1],"
-    " int64, int64)"
-)
-def add_values(words, rows, all_rows, splits, pieces, values, scores, low, high):
-    """Add to the scores (outputs, n) what the sides of each split say: values (splits, 2, outputs).
-
-    The last level of a tree is applied here without being sorted first.
-    """
-    table = np.empty(CODES, np.uint8)
-    for p in range(low, high):
-        s = pieces[p, SPLIT]
-        split = splits[s]
-        _sides(split, table)
-        block, shift = words[split[BLOCK_]], np.uint64(8 * split[BYTE])
-        for k in range(scores.shape[0]):
-            right, left = values[s, 1, k], values[s, 0, k]
-            score = scores[k]
-            for i in range(pieces[p, LOW], pieces[p, HIGH]):
-                row = np.uint32(i) if all_rows else np.uint32(rows[i])
-                goes = table[(block[row] >> shift) & np.uint64(255)]
-                score[row] += left if goes else right
-
-
-@kernel(
-    "void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], float64[:,::1], int64[::1],"
-    " int64[:,:,:,::1], int64, int64)"
-)
-def add_curvature(words, rows, all_rows, splits, pieces, curvature, weights, sums, low, high):
-    """Add up the curvature (outputs, n) on both sides of each split: sums (splits, 2, outputs, 2).
-
-    In units of 2**-30, times the weights (empty for unit weights); the last axis holds the sums of
-    the upper and of the lower 15 bits, so that neither can overflow.
-    """
-    table = np.empty(CODES, np.uint8)
-    for p in range(low, high):
-        s = pieces[p, SPLIT]
-        split = splits[s]
-        _sides(split, table)
-        block, shift = words[split[BLOCK_]], np.uint64(8 * split[BYTE])
-        for i in range(pieces[p, LOW], pieces[p, HIGH]):
-            row = np.uint32(i) if all_rows else np.uint32(rows[i])
-            side = 1 - table[(block[row] >> shift) & np.uint64(255)]
-            weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
-            for k in range(curvature.shape[0]):
-                value = np.int64(np.rint(curvature[k, row] * 1073741824.0))
-                sums[s, side, k, 0] += (value >> 15) * weight
-                sums[s, side, k, 1] += (value & 32767) * weight
-
-
-@kernel("void(int64[:,::1], int32[::1], int64[:,::1], int64, int64, int64[:,::1])")
-def add_statistics(statistics, rows, pieces, low, high, totals):
-    """Add the statistics of the rows of pieces ``low..high`` to the totals of their stretches."""
-    for p in range(low, high):
-        s = pieces[p, SPLIT]
+@kernel("void(int64[:,::1], int32[::1], int64[:,::1], int64[:,::1])")
+def add_statistics(statistics, rows, pieces, totals):
+    """Add the statistics (n, S) of the rows of each piece to the totals (k, S) of its split's node."""
+    for p in range(pieces.shape[0]):
         for i in range(pieces[p, LOW], pieces[p, HIGH]):
             for k in range(statistics.shape[1]):
-                totals[s, k] += statistics[rows[i], k]
+                totals[pieces[p, SPLIT], k] += statistics[rows[i], k]
 
 
-def cut_up(stretches):
-    """Cut stretches (k, >=2) into pieces of at most CHUNK rows, in order."""
-    pieces = [
-        (number, low, min(low + CHUNK, stop), 0)
-        for number, (start, stop) in enumerate(stretches[:, :2].tolist())
-        for low in range(start, stop, CHUNK)
-    ]
-    return np.array(pieces, dtype=np.int64).reshape(-1, 4)
+def chunks(n_rows):
+    """The pieces (k, 2) of a root: first position and end of every chunk."""
+    low = np.arange(0, n_rows, CHUNK, dtype=SUM)
+    return np.stack([low, np.minimum(low + CHUNK, n_rows)], axis=1)
+
+
+def gather_pieces(nodes):
+    """Pieces (k, 4) of several nodes under one another, numbered by node."""
+    sizes = [len(pieces) for pieces in nodes]
+    joined = np.zeros((sum(sizes), 4), dtype=SUM)
+    joined[:, SPLIT] = np.repeat(np.arange(len(nodes)), sizes)
+    if len(joined):
+        joined[:, LOW : HIGH + 1] = np.concatenate(nodes)
+    return joined

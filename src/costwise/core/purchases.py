@@ -11,7 +11,7 @@ import numpy as np
 
 from costwise.core.compile import kernel
 from costwise.core.dtypes import SUM, WORD
-from costwise.core.partition import HIGH, LOW, SPLIT
+from costwise.core.leaves import in_parts
 
 QUANTUM = 1e-9
 """One quantum of money in the user's unit."""
@@ -59,12 +59,12 @@ class Purchases:
         entry = np.where(self.group >= 0, fees[self.group], 0) if len(fees) else 0
         return np.where(self.bought, 0, self.price + entry)
 
-    def prices(self, stretches=None):
-        """Return what a split on each feature would add, in the user's unit: (1, d), good for every node."""
+    def prices(self, engine=None, weight=None, nodes=()):
+        """Return what a split on each feature would add, in the user's unit: (1, d), for every node."""
         return self._prices
 
-    def taken(self, feature, number=None):
-        """Note that a split on ``feature`` was taken (at stretch ``number``)."""
+    def taken(self, feature):
+        """Note that a split on ``feature`` was taken."""
         if self.bought[feature]:
             return
         self.total += int(self.marginal()[feature])
@@ -78,46 +78,39 @@ class Purchases:
         self._prices[0] = self.marginal() * QUANTUM
 
 
-@kernel(
-    "void(uint64[:,::1], int32[::1], boolean, int64[:,::1], int64[:,::1], int64[::1], int64, int64)"
-)
-def meet_rows(bits, rows, all_rows, pieces, needs, new, low, high):
-    """Set bits for the rows of pieces ``low..high``; count the rows that are new to each need.
+@kernel("void(uint64[::1], uint16[::1], uint64[::1], int64[::1], int64[::1], int64, int64)")
+def meet_rows(word, leaf, masks, slots, new, start, stop):
+    """Set in the words of rows ``start..stop`` the bits that their leaves (nodes,) stand for.
 
-    ``needs`` (k, 3): stretch, word and bit. One pass per bit and no jump: almost every row has met
-    almost everything, and where it has not, a test would be a coin toss.
+    Counts in ``new`` how many rows had each of the bits ``slots`` not yet set.
     """
-    for p in range(low, high):
-        for k in range(needs.shape[0]):
-            if needs[k, 0] != pieces[p, SPLIT]:
-                continue
-            word, bit = bits[needs[k, 1]], np.uint64(needs[k, 2])
-            mask, met = np.uint64(1) << bit, np.uint64(0)
-            for i in range(pieces[p, LOW], pieces[p, HIGH]):
-                row = np.uint32(i) if all_rows else np.uint32(rows[i])
-                met += (word[row] >> bit) & np.uint64(1)
-                word[row] |= mask
-            new[k] += pieces[p, HIGH] - pieces[p, LOW] - np.int64(met)
+    for i in range(start, stop):
+        lacks = masks[leaf[i]] & ~word[i]
+        if lacks != 0:
+            word[i] |= lacks
+            for k in range(slots.shape[0]):
+                new[k] += np.int64((lacks >> np.uint64(slots[k])) & np.uint64(1))
 
 
-@kernel("int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64, int64, int64, int64[:,::1])")
-def weigh_met(bits, rows, all_rows, weights, start, stop, words, met):
-    """Add up, for each bit, the weights of the rows at positions ``start..stop`` that have it set.
+@kernel("int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64[:,::1], int64, int64[:,::1])")
+def weigh_met(bits, rows, all_rows, weights, pieces, words, met):
+    """Add up, for each bit, the weights of the rows of the pieces (k, 2) that have it set.
 
     Returns the weight of all these rows; ``weights`` is empty for unit weights.
     """
     total = np.int64(0)
-    for i in range(start, stop):
-        row = np.uint32(i) if all_rows else np.uint32(rows[i])
-        weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
-        total += weight
-        for w in range(words):
-            value = bits[w, row]
-            bit = 0
-            while value != 0:
-                met[w, bit] += weight * np.int64(value & np.uint64(1))
-                value >>= np.uint64(1)
-                bit += 1
+    for p in range(pieces.shape[0]):
+        for i in range(pieces[p, 0], pieces[p, 1]):
+            row = np.uint32(i) if all_rows else np.uint32(rows[i])
+            weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
+            total += weight
+            for w in range(words):
+                value = bits[w, row]
+                bit = 0
+                while value != 0:
+                    met[w, bit] += weight * np.int64(value & np.uint64(1))
+                    value >>= np.uint64(1)
+                    bit += 1
     return total
 
 
@@ -140,30 +133,33 @@ class Meetings:
     def _slot(self, kind, number):
         return self._slots.setdefault((kind, number), len(self._slots))
 
-    def _needs(self, paths):
-        """(stretch, word, bit) of everything on the paths that some row has not met yet."""
-        needs = []
-        for stretch, path in enumerate(paths):
+    def _masks(self, paths):
+        """{word: (bits, masks per node)} of what is on the paths and some row has not met yet."""
+        found: dict[int, tuple[set[int], np.ndarray]] = {}
+        for node, path in enumerate(paths):
             groups = {int(g) for g in self._group[list(path)] if g >= 0}
-            slots = [self._slot("feature", feature) for feature in path]
+            slots = [self._slot("feature", feature) for feature in dict.fromkeys(path)]
             slots += [self._slot("group", g) for g in sorted(groups)]
-            needs += [(stretch, *divmod(slot, 64)) for slot in slots]
-        return [need for need in needs if self._met[need[1:]] < self.n_rows]
+            for word, bit in (divmod(slot, 64) for slot in slots):
+                if self._met[word, bit] < self.n_rows:
+                    bits, masks = found.setdefault(word, (set(), np.zeros(len(paths), dtype=WORD)))
+                    bits.add(bit)
+                    masks[node] |= WORD(1 << bit)
+        return found
 
-    def meet(self, rows, all_rows, pieces, paths):
-        """Let the rows of each stretch read the features on its path."""
-        needs = np.array(self._needs(paths), dtype=SUM).reshape(-1, 3)
-        if not len(needs) or not len(pieces):
-            return
-        parts = self._threads.count if len(pieces) > 4 else 1
-        new = np.zeros((parts, len(needs)), dtype=SUM)
+    def meet(self, leaf, paths):
+        """Let every row read the features on the path (by node) to its leaf (n,)."""
+        for word, (bits, masks) in self._masks(paths).items():
+            slots = np.array(sorted(bits), dtype=SUM)
+            counts = []
 
-        def work(part):
-            low, high = part * len(pieces) // parts, (part + 1) * len(pieces) // parts
-            meet_rows(self._bits, rows, all_rows, pieces, needs, new[part], low, high)
+            def work(start, stop, word=word, masks=masks, slots=slots, counts=counts):
+                new = np.zeros(len(slots), dtype=SUM)
+                meet_rows(self._bits[word], leaf, masks, slots, new, start, stop)
+                counts.append(new)
 
-        self._threads.run(parts, work)
-        np.add.at(self._met, (needs[:, 1], needs[:, 2]), new.sum(axis=0))
+            in_parts(self._threads, self.n_rows, work)
+            self._met[word, slots] += np.sum(counts, axis=0)
 
     def restore(self, acquired):
         """Let every row have read what ``acquired`` (n, d) says."""
@@ -185,11 +181,11 @@ class Meetings:
             for (kind, number), slot in self._slots.items()
         )
 
-    def unmet(self, rows, all_rows, weights, start, stop):
-        """Weight at positions ``start..stop`` that has not read each feature (d,), each group (G,)."""
+    def unmet(self, rows, all_rows, weights, pieces):
+        """Weight of the rows of the pieces that has not read each feature (d,), each group (G,)."""
         met = np.zeros_like(self._met)
         words = -(-len(self._slots) // 64)
-        total = weigh_met(self._bits, rows, all_rows, weights, start, stop, words, met)
+        total = weigh_met(self._bits, rows, all_rows, weights, pieces, words, met)
         features = np.full(len(self._price), total, dtype=SUM)
         groups = np.full(len(self._fee), total, dtype=SUM)
         for (kind, number), slot in self._slots.items():
@@ -209,17 +205,16 @@ class RowPurchases(Purchases):
         self._weights = weights
         super().__init__(price, group, fee)
 
-    def prices(self, stretches=None):
-        """Return the mean price of a split per stretch and feature (k, d).
+    def prices(self, engine=None, weight=None, nodes=()):
+        """Return the mean price of a split per node and feature (k, d).
 
-        ``stretches``: the row set, the weight that the tree sees, and for each stretch its start,
-        stop and the features on the path to it.
+        ``engine`` knows where rows are; ``weight`` is what the tree sees in all; ``nodes`` are
+        pairs of a node's pieces and the features on the path to it.
         """
-        row_set, weight, places = stretches
-        found = np.empty((len(places), len(self.price)))
-        for number, (start, stop, path) in enumerate(places):
+        found = np.empty((len(nodes), len(self.price)))
+        for number, (pieces, path) in enumerate(nodes):
             features, groups = self.meetings.unmet(
-                row_set.rows, row_set.all_rows, self._weights, start, stop
+                engine.rows, engine.all_rows, self._weights, pieces
             )
             on_path = list(path)
             features[on_path] = 0

@@ -11,13 +11,14 @@ import numpy as np
 from costwise.core.compile import kernel
 from costwise.core.criteria import squared_gain, wide_gain
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS
-from costwise.core.histogram import build_packed, build_wide, subtract
+from costwise.core.histogram import add_packed, add_wide, clear, subtract
+from costwise.core.partition import HIGH, LOW
 
 _COUNT = np.int64((1 << COUNT_BITS) - 1)
 
-# Columns of a job: build the histogram of one node from its rows, and, where there is a sibling,
+# Columns of a job: build the histogram of one node from its pieces (a range of them), and, where there is a sibling,
 # obtain the sibling's by subtraction from the parent's, which lies in the sibling's slot.
-START, STOP, SLOT, NODE, OTHER_SLOT, OTHER_NODE = range(6)
+FIRST, LAST, SLOT, NODE, OTHER_SLOT, OTHER_NODE = range(6)
 
 
 @kernel(inline=True)
@@ -101,12 +102,12 @@ def _wanted(block, members, offsets, allowed):
 
 
 @kernel(
-    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64[:,:,::1], int64[:,::1], int64[::1],"
+    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1],"
     " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,::1], int64, int64,"
     " int64)"
 )
 def score_packed(
-    words, rows, gradients, all_rows, histograms, jobs, totals, members, offsets, allowed, gain, cut, left,
+    words, rows, gradients, all_rows, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, left,
     min_leaf, low, high,
 ):  # fmt: skip
     """Build, subtract and scan blocks ``low..high`` for all jobs, block by block while it is in cache.
@@ -121,7 +122,11 @@ def score_packed(
         for k in range(jobs.shape[0]):
             job = jobs[k]
             own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
-            build_packed(words[block], rows, gradients, job[START], job[STOP], all_rows, own)
+            clear(own)
+            for p in range(job[FIRST], job[LAST]):
+                add_packed(
+                    words[block], rows, gradients, pieces[p, LOW], pieces[p, HIGH], all_rows, own
+                )
             if job[NODE] >= 0:
                 _scan_packed_block(
                     own,
@@ -200,11 +205,11 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
 
 
 @kernel(
-    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1],"
+    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1], int64[:,::1],"
     " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64, int64, int64, int64)"
 )
 def score_wide(
-    words, rows, statistics, histograms, jobs, totals, members, offsets, allowed, gain, cut, min_leaf,
+    words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, min_leaf,
     criterion, low, high,
 ):  # fmt: skip
     """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
@@ -215,7 +220,9 @@ def score_wide(
         for k in range(jobs.shape[0]):
             job = jobs[k]
             own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
-            build_wide(words[block], rows, statistics, job[START], job[STOP], own)
+            clear(own)
+            for p in range(job[FIRST], job[LAST]):
+                add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
             if job[NODE] >= 0:
                 _scan_wide_block(
                     own, block, job[NODE], (members, offsets), allowed, totals, min_leaf, criterion,

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from costwise.core import partition
+from costwise.core import leaves
 from costwise.core.binning import Bins, Layout, encode_matrix, find_bins
 from costwise.core.dtypes import GRADIENT, PACKED_ROWS, SUM
-from costwise.core.engine import Engine, RowSet
+from costwise.core.engine import Engine
 from costwise.core.grower import Grower, Grown, Rules
 from costwise.core.purchases import Meetings, Purchases, RowPurchases
 from costwise.core.rounding import Rounder, round_weights
@@ -103,15 +103,18 @@ class Tree:
     Attributes
     ----------
     grown : Grown
-        Its structure, and where rows ended.
+        Its structure.
     value : float64 (nodes, width)
         Steps, learning rate included, of all nodes.
+    route : Route
+        The tree as tables over codes.
     output : int
         Score that a width-1 tree adds to.
     """
 
     grown: Grown
     value: Floats
+    route: leaves.Route
     output: int = 0
 
 
@@ -181,7 +184,7 @@ class Booster:
         self._grower = Grower(self._engine, self.purchases)
         self._rounders: dict[int, Rounder] = {}
         self._rounded: npt.NDArray[np.int32] = np.empty((0, 0), dtype=GRADIENT)
-        self._outside: RowSet | None = None
+        self._leaf: npt.NDArray[np.uint16] = np.empty(self.n_rows, dtype=leaves.LEAF)
         self._all = np.ones(len(costs.price), dtype=bool)
 
     def grow(
@@ -198,19 +201,22 @@ class Booster:
         instead of the mean.
         """
         sample = sample or Sample()
-        self._sample = sample
-        exponent, total, squares = self._begin(gradients, sample)
+        exponent, pieces, total, squares = self._begin(gradients, sample)
         rules = self._rules(exponent, total, squares)
         allowed = self._all if sample.features is None else sample.features
-        grown = self._grower.grow(total, rules, allowed)
+        grown = self._grower.grow(pieces, total, rules, allowed)
+        route = leaves.Route(grown, self.data.layout)
+        route.leaves(self.data.words, self.threads, self._leaf)
         if curvature is None:
             value = self._means(grown, exponent)
         else:
-            value = self._newton_steps(grown, exponent, curvature) * factor
-        return Tree(grown, value * self.settings.learning_rate, output)
+            value = self._newton_steps(grown, exponent, curvature, sample) * factor
+        return Tree(grown, value * self.settings.learning_rate, route, output)
 
-    def _begin(self, gradients: Floats, sample: Sample) -> tuple[int, npt.NDArray[np.int64], float]:
-        """Round the gradients and hand them to the engine: exponent, totals, sum of squares."""
+    def _begin(
+        self, gradients: Floats, sample: Sample
+    ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+        """Round the gradients and begin a tree: exponent, root pieces, totals, sum of squares."""
         width, n = gradients.shape
         if self._rounded.shape != (width, n):
             self._rounded = np.empty((width, n), dtype=GRADIENT)
@@ -219,19 +225,20 @@ class Booster:
         rows = slice(None) if sample.rows is None else sample.rows
         if width == 1 and not len(self.data.weight) and n <= PACKED_ROWS:
             rounded = self._rounded[0]
-            self._engine.begin(gradients=rounded, chosen=sample.rows)
+            pieces = self._engine.begin(gradients=rounded, chosen=sample.rows)
             chosen = rounded[rows]
             count = len(chosen)
             if sample.rows is not None:
                 squares = int((chosen.astype(SUM) ** 2).sum())
-            return exponent, np.array([count, chosen.sum(dtype=SUM)]), float(squares)
+            total = np.array([count, chosen.sum(dtype=SUM)])
+            return exponent, pieces, total, float(squares)
         statistics = np.empty((n, width + 1), dtype=SUM)
         statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
         np.multiply(self._rounded.T, statistics[:, :1], out=statistics[:, 1:])
-        self._engine.begin(statistics=statistics, chosen=sample.rows)
+        pieces = self._engine.begin(statistics=statistics, chosen=sample.rows)
         chosen = statistics[rows]
         weighted = float((self._rounded.T[rows] * chosen[:, 1:].astype(np.float64)).sum())
-        return exponent, chosen.sum(axis=0), weighted
+        return exponent, pieces, chosen.sum(axis=0), weighted
 
     def _rules(self, exponent: int, total: npt.NDArray[np.int64], squares: float) -> Rules:
         """Translate the settings into the units of the rounded statistics."""
@@ -252,15 +259,13 @@ class Booster:
         means: Floats = np.ldexp(total[:, 1:] / total[:, :1], -exponent)
         return means
 
-    def _newton_steps(self, grown: Grown, exponent: int, curvature: Floats) -> Floats:
+    def _newton_steps(
+        self, grown: Grown, exponent: int, curvature: Floats, sample: Sample
+    ) -> Floats:
         """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
-        below = np.zeros((len(grown.feature), len(curvature)))
-        weight = self.data.weight
-        ends = self._engine.row_set.add_curvature(grown.splits, curvature, weight)
-        for sums, sides in zip(ends, grown.sides.tolist(), strict=True):
-            below[sides[0]] += sums[0]
-            if sides[1] != sides[0]:
-                below[sides[1]] += sums[1]
+        below = leaves.curvature_sums(
+            self._leaf, sample.rows, curvature, self.data.weight, len(grown.feature), self.threads
+        )
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
@@ -271,39 +276,32 @@ class Booster:
 
     def add(self, tree: Tree, total: Floats) -> None:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
-        self._apply(tree, tree.grown.splits, self._engine.row_set, total, self.meetings)
-        if self._sample.rows is not None and len(self._sample.rows) < self.n_rows:
-            outside = np.ones(self.n_rows, dtype=bool)
-            outside[self._sample.rows] = False
-            if self._outside is None:
-                self._outside = RowSet(self.data.words, self.threads)
-            self._outside.reset(np.flatnonzero(outside).astype(np.int32))
-            self.follow(tree, self._outside, total, self.meetings)
+        self._apply(tree, self._leaf, total, self.meetings)
 
-    def follow(self, tree: Tree, row_set: RowSet, total: Floats, meetings: Meetings | None) -> None:
+    def follow(
+        self, tree: Tree, words: npt.NDArray[np.uint64], total: Floats, meetings: Meetings | None
+    ) -> None:
         """Add a tree to the scores of rows it was not grown on, and let them pay."""
-        self._apply(tree, row_set.follow(tree.grown), row_set, total, meetings)
+        self._apply(tree, tree.route.leaves(words, self.threads), total, meetings)
 
     def _apply(
-        self,
-        tree: Tree,
-        ends: npt.NDArray[np.int64],
-        row_set: RowSet,
-        total: Floats,
-        meetings: Meetings | None,
+        self, tree: Tree, leaf: npt.NDArray[np.uint16], total: Floats, meetings: Meetings | None
     ) -> None:
-        pieces = partition.cut_up(ends)
-        width = tree.value.shape[1]
-        scores = total[tree.output : tree.output + 1] if width == 1 else total
-        row_set.add_values(ends, pieces, np.ascontiguousarray(tree.value[tree.grown.sides]), scores)
+        scores = total if tree.value.shape[1] > 1 else total[tree.output : tree.output + 1]
+        values = np.ascontiguousarray(tree.value.T)
+        leaves.in_parts(
+            self.threads,
+            len(leaf),
+            lambda start, stop: leaves.add_values(leaf, values, scores, start, stop),
+        )
         if meetings is not None:
-            meetings.meet(row_set.rows, row_set.all_rows, pieces, tree.grown.paths)
+            meetings.meet(leaf, tree.grown.paths())
 
     def root_gains(self, gradients: Floats) -> Floats:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
-        exponent, total, squares = self._begin(gradients, Sample())
+        exponent, pieces, total, squares = self._begin(gradients, Sample())
         rules = self._rules(exponent, total, squares)
-        gains: Floats = self._grower.root_gains(total, rules, self._all) * rules.unit
+        gains: Floats = self._grower.root_gains(pieces, total, rules, self._all) * rules.unit
         return gains
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from costwise.core.engine import RowSet
 from costwise.core.purchases import Meetings
 from costwise.core.threads import Threads
 from costwise.costs import FlatCosts, as_float
@@ -73,7 +72,7 @@ class Held:
 
     loss: Loss
     score: Score
-    rows: RowSet
+    words: npt.NDArray[np.uint64]
     total: Floats
     meetings: Meetings
 
@@ -109,7 +108,7 @@ class Rounds:
             words = data.others[0]
             meetings = Meetings(words.shape[1], costs.price, costs.group, costs.fee, threads)
             total = np.zeros((loss.n_outputs, words.shape[1]))
-            self.held = Held(*held, RowSet(words, threads), total, meetings)
+            self.held = Held(*held, words, total, meetings)
         if earlier is not None:
             self._resume(earlier)
 
@@ -166,8 +165,8 @@ class Rounds:
             )
             self.booster.add(tree, self.total)
             if self.held is not None:
-                self.held.rows.reset()
-                self.booster.follow(tree, self.held.rows, self.held.total, self.held.meetings)
+                held = self.held
+                self.booster.follow(tree, held.words, held.total, held.meetings)
             grown.append(tree)
         self.booster.purchases.settle()
         return grown
