@@ -535,6 +535,16 @@ def test_refusals(parameters, options, message):
         regressor(**parameters).fit(X, y, **options)
 
 
+def test_targets_whose_squares_overflow_are_refused():
+    X, y = numbers(0)
+    with pytest.raises(
+        ValueError, match="y has a target of size 1e\\+200, whose square is too large"
+    ):
+        regressor().fit(X, np.full(len(y), 1e200))
+    assert np.isfinite(regressor().fit(X, y * 1e90).predict(X)).all()
+    assert np.isfinite(regressor().fit(X, y * 1e-300).predict(X)).all()
+
+
 def test_refusals_of_the_classifier():
     X, y = classes(0)
     with pytest.raises(ValueError, match="loss='logistic' with 3 classes"):

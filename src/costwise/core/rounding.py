@@ -34,7 +34,8 @@ def round_part(gradients, scale, rounded, start, stop, squared):
 
 def exponent(largest):
     """Power of two by which gradients up to ``largest`` are multiplied before rounding."""
-    return GRADIENT_BITS - math.frexp(largest)[1] if largest > 0 else 0
+    # The limit keeps the scale itself a number where gradients have all but vanished.
+    return min(GRADIENT_BITS - math.frexp(largest)[1], 500) if largest > 0 else 0
 
 
 class Rounder:

@@ -22,6 +22,9 @@ from costwise.policy.output import Output
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
+LARGEST = 1e100
+"""Largest size of a target of regression."""
+
 
 class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
     """Boosted regression trees that pay for the features they are the first to use.
@@ -193,10 +196,16 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         return self._fit(X, y, sample_weight, validation, qid=qid)
 
     def _read_targets(self, y: Any) -> Floats:
-        return np.asarray(y, dtype=np.float64)
+        return self._code(y, "y")
 
     def _code(self, y: Any, what: str) -> Floats:
-        return np.asarray(y, dtype=np.float64)
+        targets = np.asarray(y, dtype=np.float64)
+        if len(targets) and (largest := float(np.abs(targets).max())) > LARGEST:
+            raise ValueError(
+                f"{what} has a target of size {largest:.3g}, whose square is too large to add up: "
+                f"divide the targets by a constant, to at most {LARGEST:g}."
+            )
+        return targets
 
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
         return Squared(y, np.empty(0) if weight is None else weight)
