@@ -10,14 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 import costwise
 from costwise import AdaptiveLinearClassifier, EarlyExitClassifier, PricedModel
@@ -25,65 +21,15 @@ from costwise.estimators import _foreign_catboost
 from costwise.policy.tree import TreePolicy
 from costwise.policy.whole import WholePolicy
 from costwise.testing import check_contract
+from tests.estimators.foreign_models import MAIN, MODELS, cat, lgbm, xgb
 from tests.naive.foreign_trees import paths
 
 
-def lgbm(kind, **more):
-    library = pytest.importorskip("lightgbm")
-    return getattr(library, kind)(n_estimators=4, num_leaves=6, verbose=-1, n_jobs=1, **more)
-
-
-def xgb(kind, **more):
-    library = pytest.importorskip("xgboost")
-    return getattr(library, kind)(**{"n_estimators": 4, "max_depth": 3, "n_jobs": 1} | more)
-
-
-def cat(kind, **more):
-    library = pytest.importorskip("catboost")
-    fixed = {"verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
-    return getattr(library, kind)(iterations=4, depth=3, **fixed, **more)
-
-
-# By name: what makes the model, and its target: "two" or "three" classes, or a "value".
-MODELS = {
-    "lightgbm two": (lambda: lgbm("LGBMClassifier"), "two"),
-    "lightgbm three": (lambda: lgbm("LGBMClassifier"), "three"),
-    "lightgbm value": (lambda: lgbm("LGBMRegressor"), "value"),
-    "lightgbm l1": (lambda: lgbm("LGBMRegressor", objective="l1"), "value"),
-    "lightgbm steep": (lambda: lgbm("LGBMClassifier", sigmoid=0.7), "two"),
-    "lightgbm one-against-all": (lambda: lgbm("LGBMClassifier", objective="multiclassova"), "three"),
-    "lightgbm forest": (
-        lambda: lgbm("LGBMClassifier", boosting_type="rf", bagging_freq=1, bagging_fraction=0.6), "three",
-    ),
-    "lightgbm dart": (lambda: lgbm("LGBMRegressor", boosting_type="dart", drop_rate=0.5), "value"),
-    "xgboost two": (lambda: xgb("XGBClassifier"), "two"),
-    "xgboost three": (lambda: xgb("XGBClassifier"), "three"),
-    "xgboost value": (lambda: xgb("XGBRegressor"), "value"),
-    "xgboost absolute": (lambda: xgb("XGBRegressor", objective="reg:absoluteerror"), "value"),
-    "xgboost hinge": (lambda: xgb("XGBClassifier", objective="binary:hinge"), "two"),
-    "xgboost dart": (lambda: xgb("XGBRegressor", booster="dart", rate_drop=0.5), "value"),
-    "xgboost forest": (lambda: xgb("XGBRFClassifier"), "two"),
-    "catboost two": (lambda: cat("CatBoostClassifier"), "two"),
-    "catboost three": (lambda: cat("CatBoostClassifier"), "three"),
-    "catboost value": (lambda: cat("CatBoostRegressor", nan_mode="Max"), "value"),
-    "catboost depthwise": (lambda: cat("CatBoostRegressor", grow_policy="Depthwise"), "value"),
-    "catboost leaf-wise": (lambda: cat("CatBoostClassifier", grow_policy="Lossguide"), "three"),
-    "catboost one-against-all": (
-        lambda: cat("CatBoostClassifier", loss_function="MultiClassOneVsAll"), "three",
-    ),
-    "gradient two": (lambda: GradientBoostingClassifier(n_estimators=4), "two"),
-    "gradient exponential": (
-        lambda: GradientBoostingClassifier(n_estimators=4, loss="exponential"), "two",
-    ),
-    "gradient three": (lambda: GradientBoostingClassifier(n_estimators=4), "three"),
-    "gradient value": (lambda: GradientBoostingRegressor(n_estimators=4, loss="huber"), "value"),
-    "gradient zero": (lambda: GradientBoostingRegressor(n_estimators=4, init="zero"), "value"),
-    "histogram two": (lambda: HistGradientBoostingClassifier(max_iter=4), "two"),
-    "histogram three": (lambda: HistGradientBoostingClassifier(max_iter=4), "three"),
-    "histogram value": (lambda: HistGradientBoostingRegressor(max_iter=4), "value"),
-}  # fmt: skip
-MAIN = ("lightgbm two", "xgboost three", "catboost three", "gradient two", "histogram three")
-"""One of each library, for what is slow."""
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Models this small are fitted fastest by one thread."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +119,54 @@ def test_values_on_and_beside_a_threshold_go_where_the_library_sends_them(name, 
     X = pd.DataFrame(rows, columns=case.X.columns)
     X = X[~np.isinf(X).any(axis=1)]  # beside the lowest number, which sets empty values apart
     agree(priced, case.model, X, precision_of(name))
+
+
+@pytest.mark.parametrize("name", ["lightgbm two", "xgboost two", "catboost two", "histogram two"])
+def test_empty_values_that_training_never_saw_go_where_the_library_sends_them(name, heart):
+    make, target = MODELS[name]
+    model = make().fit(heart.full - 1.0, heart.targets[target])
+    agree(PricedModel(model), model, heart.data, precision_of(name))
+
+
+@pytest.mark.parametrize("name", ["lightgbm two", "catboost two", "gradient two", "histogram two"])
+def test_labels_are_kept(name, heart):
+    model = MODELS[name][0]().fit(heart.full, np.where(heart.targets["two"] > 0, "ill", "well"))
+    priced = PricedModel(model)
+    assert priced.classes_.tolist() == ["ill", "well"]
+    agree(priced, model, heart.full, 1e-12)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_models_read_from_the_library_s_own_files(library, heart, tmp_path):
+    X, y, path = heart.data, heart.targets["two"], str(tmp_path / "model.json")
+    if library == "lightgbm":
+        lgbm("LGBMClassifier").fit(X, y).booster_.save_model(path)
+        again = sys.modules["lightgbm"].Booster(model_file=path)
+        ours = PricedModel(again).predict_proba(X)[:, 1]
+        np.testing.assert_allclose(ours, again.predict(X), rtol=1e-12)
+        return
+    make = {"xgboost": lambda: xgb("XGBClassifier"), "catboost": lambda: cat("CatBoostClassifier")}
+    make[library]().fit(X, y).save_model(path, **({"format": "json"} if "cat" in library else {}))
+    again = make[library]()
+    again.load_model(path, **({"format": "json"} if "cat" in library else {}))
+    agree(PricedModel(again), again, X, precision_of(library))
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_rankings_and_losses_of_one_s_own_give_raw_values(library, heart):
+    X, y, query = heart.data, heart.targets["three"], np.arange(len(heart.data)) // 10
+    if library == "lightgbm":
+        ranker = lgbm("LGBMRanker").fit(X, y, group=np.bincount(query))
+        own = lgbm("LGBMRegressor", objective=lambda t, p: (p - t, np.ones(len(t)))).fit(X, y)
+    elif library == "xgboost":
+        ranker = xgb("XGBRanker").fit(X, y, qid=query)
+        own = xgb("XGBRegressor", objective=lambda t, p: (p - t, np.ones(len(t)))).fit(X, y)
+    else:
+        ranker = own = cat("CatBoostRanker").fit(X, y, group_id=query)
+    for model in (ranker, own):
+        priced = PricedModel(model)
+        assert isinstance(priced.policy_, TreePolicy)
+        agree(priced, model, X, precision_of(library))
 
 
 @pytest.mark.parametrize("name", [*MAIN, "xgboost hinge", "lightgbm forest", "catboost depthwise"])
@@ -317,6 +311,13 @@ def test_catboost_columns_of_text_are_refused():
         PricedModel(model).policy_  # noqa: B018
 
 
+def test_a_probability_threshold_of_catboost_is_refused(heart):
+    model = cat("CatBoostClassifier").fit(heart.data, heart.targets["two"])
+    model.set_probability_threshold(0.3)
+    with pytest.raises(ValueError, match=r"probability threshold of 0.3, and here the likelier"):
+        PricedModel(model).policy_  # noqa: B018
+
+
 def test_symmetric_trees_that_are_too_many_are_refused(fitted, monkeypatch):
     monkeypatch.setattr(_foreign_catboost, "MOST_NODES", 10)
     with pytest.raises(ValueError, match="4 symmetric trees with 64 nodes, more than 10"):
@@ -327,8 +328,13 @@ def test_a_booster_that_cannot_be_read_as_trees_is_refused(heart):
     linear = xgb("XGBRegressor", booster="gblinear", max_depth=None).fit(
         heart.full, heart.targets["value"]
     )
-    with pytest.raises(TypeError, match="model is a Booster with gblinear and 'reg:squarederror'"):
+    with pytest.raises(
+        TypeError, match="model is a Booster with objective 'reg:squarederror' that"
+    ):
         PricedModel(linear.get_booster()).policy_  # noqa: B018
+    counts = lgbm("LGBMRegressor", objective="poisson").fit(heart.full, heart.targets["two"])
+    with pytest.raises(TypeError, match="model is a Booster with objective 'poisson' that cannot"):
+        PricedModel(counts.booster_).policy_  # noqa: B018
     odd = make_pipeline(LinearRegression())
     odd.__sklearn_is_fitted__ = lambda: True
     with pytest.raises(TypeError, match="model is a Pipeline without n_features_in_"):

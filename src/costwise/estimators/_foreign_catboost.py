@@ -83,6 +83,11 @@ def _output(model: Any) -> Output | None:
     loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
     classes = np.asarray(model.classes_) if hasattr(model, "classes_") else np.array([])
     if loss in CLASSES and len(classes):
+        if len(classes) == 2 and (border := model.get_probability_threshold()) != 0.5:
+            raise ValueError(
+                f"model has a probability threshold of {border:g}, and here the likelier class is predicted: undo it "
+                "with model.set_probability_threshold(0.5), and compare predict_proba with yours."
+            )
         return Output(CLASSES[loss], classes)
     return Output("value") if loss in VALUES or loss.startswith("PythonUserDefined") else None
 

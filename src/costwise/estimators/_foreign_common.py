@@ -1,8 +1,9 @@
 """What the readers of other libraries' trees share: columns, refusals, flat arrays with means.
 
-Each reader takes the arrays of the library's own model format. Treelite (extra ``trees``) reads the
-same models, but keeps neither scikit-learn's hist-gradient-boosting nor CatBoost, nor the share of
-training rows per node in all cases, so nothing here needs it.
+Each reader takes the arrays of the library's own model format, which hold all that is needed: splits,
+leaves, links, and how much of the training data lies under each leaf. Treelite (extra ``trees``)
+reads most of these models too, but not CatBoost's, and would be one more package between a model and
+its bill.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ def columns(model: Any, prices: Any = None) -> tuple[int, list[str] | None]:
             count, names = model.num_feature(), model.feature_name()
         else:
             count, names = model.num_features(), model.feature_names
+    elif comes_from(model, "catboost"):  # n_features_in_ is lost when a model is read from a file
+        count, names = len(model.feature_names_), model.feature_names_
     elif hasattr(model, "n_features_in_"):
         count = model.n_features_in_
-        # Not hasattr: XGBoost raises another error than AttributeError before a fit.
-        names = getattr(model, "feature_names_in_", getattr(model, "feature_names_", None))
+        names = getattr(model, "feature_names_in_", None)
     else:
         raise TypeError(
             f"model is a {type(model).__name__} without n_features_in_: give a fitted scikit-learn estimator."
@@ -89,6 +91,15 @@ def refuse_categories(costs: Costs, column: int) -> NoReturn:
         f"model splits feature {costs.name(column)!r} by categories, and models with categorical splits cannot be "
         f"priced by row: encode categories as numbers and train again, {AS_A_WHOLE}"
     )
+
+
+def refuse_booster(model: Any, objective: str) -> None:
+    """Refuse a bare booster that cannot be read as trees; estimators are then read as a whole."""
+    if is_booster(model):
+        raise TypeError(
+            f"model is a Booster with objective {objective!r} that cannot be read as trees of values or log-odds: give "
+            "the estimator (LGBMRegressor, XGBClassifier, ...), which is then read as a whole."
+        )
 
 
 def join(parts: Sequence[dict[str, Array]]) -> tuple[dict[str, Array], Array]:

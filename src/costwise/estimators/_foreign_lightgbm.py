@@ -16,6 +16,7 @@ from costwise.estimators._foreign_common import (
     comes_from,
     is_booster,
     join,
+    refuse_booster,
     refuse_categories,
 )
 from costwise.policy.base import Policy
@@ -53,6 +54,7 @@ def from_lightgbm(model: Any, costs: Costs) -> Policy | None:
     head, *trees = _sections(booster.model_to_string(num_iteration=booster.best_iteration or -1))
     found = _output(model, head)
     if found is None or not trees or any(tree.get("is_linear", "0") != "0" for tree in trees):
+        refuse_booster(model, head.get("objective", ""))
         return None
     output, factor = found
     return TreePolicy(costs, output, _read(head, trees, factor, costs))

@@ -16,6 +16,7 @@ from costwise.estimators._foreign_common import (
     assemble,
     comes_from,
     is_booster,
+    refuse_booster,
     refuse_categories,
 )
 from costwise.policy.base import Policy
@@ -65,11 +66,7 @@ def from_xgboost(model: Any, costs: Costs) -> Policy | None:
         for tree in boosted["model"].get("trees", ())
     )
     if output is None or not boosted.get("model", {}).get("trees") or vectors:
-        if is_booster(model):
-            raise TypeError(
-                f"model is a Booster with {boosted['name']} and {learner['objective']['name']!r}, which cannot be read "
-                "as trees of values or log-odds: give the XGBRegressor or XGBClassifier, which is then read as a whole."
-            )
+        refuse_booster(model, learner["objective"]["name"])
         return None
     if not is_booster(model) and not math.isnan(model.missing):
         raise ValueError(
