@@ -190,6 +190,17 @@ def test_alpha_is_chosen_on_validation():
     assert len(small(alpha="validation", max_trees=2).fit(X, y).alphas_) == 10
 
 
+def test_data_decide_about_the_bootstrap():
+    X, y = problem(600)
+    model = small(max_trees=9).fit(X, y)
+    ways = [small(max_trees=9, bootstrap=b).fit(X, y) for b in (False, True)]
+    scores = [way.trace_["score"][7] for way in ways]
+    assert model.bootstrap_ == (scores[1] > scores[0])
+    assert same_trees(model, ways[model.bootstrap_])
+    assert small(thresholds="exact").fit(X, y).bootstrap_
+    assert small(validation_fraction=None).fit(X, y).bootstrap_
+
+
 def test_larger_alpha_makes_smaller_trees():
     X, y = problem(600)
     nodes = [len(small(alpha=a).fit(X, y).policy_.trees.feature) for a in (0, 3, 10, 40)]

@@ -69,9 +69,11 @@ def test_cut_is_the_linear_program_and_the_dual_is_within_its_gap(seed, lam, kin
     X, y = problem(40, seed=seed)
     costs = Costs([1, 2, 3, 4], {"g": {"fee": 2, "features": [2, 3]}}, evaluation=0.5)
     forest = forests(X[:25], y[:25], seed % 1000)[kind]
-    exact = PrunedForestClassifier(forest, lam, costs=costs, solver="cut").fit(X[25:], y[25:])
+    errors = ("in-bag", "held-out")[seed % 2]
+    settings = {"costs": costs, "errors": errors}
+    exact = PrunedForestClassifier(forest, lam, solver="cut", **settings).fit(X[25:], y[25:])
     assert exact.objective_ == pytest.approx(linear_program(exact, lam), abs=2e-6)
-    dual = PrunedForestClassifier(forest, lam, costs=costs, solver="dual").fit(X[25:], y[25:])
+    dual = PrunedForestClassifier(forest, lam, solver="dual", **settings).fit(X[25:], y[25:])
     assert dual.objective_ >= exact.objective_ - 2e-6
     assert dual.objective_ - dual.gap_ <= exact.objective_ + 2e-6
 
@@ -107,8 +109,11 @@ def test_objective_is_the_naive_sum():
 def test_held_out_errors_are_counted_on_the_pruning_rows():
     X, y = problem()
     forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X[:80], y[:80])
-    model = PrunedForestClassifier(forest).fit(X[80:], y[80:])
+    model = PrunedForestClassifier(forest, errors="held-out").fit(X[80:], y[80:])
     reach = forest.decision_path(X[80:])[0].toarray().astype(bool)
+    sampled = np.concatenate([t.tree_.value[:, 0].max(axis=1) for t in forest.estimators_])
+    in_bag = PrunedForestClassifier(forest).fit(X[80:], y[80:])
+    assert in_bag._problem.error[0] * 3 == pytest.approx(1 - sampled[0])
     wrong = model._base.value[:, :2].argmax(axis=1)[None, :] != y[80:, None]
     assert model._problem.error * 3 == pytest.approx((reach & wrong).mean(axis=0))
 

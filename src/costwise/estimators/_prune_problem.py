@@ -43,11 +43,14 @@ class Pruning:
         Nodes at which walks go on.
     objective, bound : float
         Its value, and what no pruning can go below.
+    n_iter : int
+        Iterations of the dual ascent; 1 for a cut.
     """
 
     expanded: Bools
     objective: float
     bound: float
+    n_iter: int = 1
 
 
 class PruneProblem:
@@ -219,7 +222,7 @@ class PruneProblem:
                 break
             size = (1 + m) * (best - dual) / (slope * (iteration + m))
             kernels.step_multipliers(self.at_node, self.pair, expanded, bought, size, beta)
-        return Pruning(kept, best, min(bound, best))
+        return Pruning(kept, best, min(bound, best), iteration)
 
     def _polish(
         self,

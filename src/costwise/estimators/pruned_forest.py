@@ -49,10 +49,10 @@ class PrunedForestClassifier(CostAwareClassifier):
     solver : {"auto", "cut", "dual"}, default="auto"
         "cut": exact, by minimum cut. "dual": dual ascent with dynamic programming, for large
         problems; ``gap_`` tells how far from the best it may be. "auto" chooses by size.
-    errors : {"auto", "in-bag", "held-out"}, default="auto"
+    errors : {"in-bag", "held-out"}, default="in-bag"
         Where the errors of nodes come from: the rows each tree was trained on, or the pruning rows.
-        "auto": in-bag for forests of ours, held-out for those of scikit-learn, which do not keep the
-        rows that their trees saw.
+        Forests of scikit-learn do not keep the rows that their trees saw, but the weight and the
+        class shares of these rows at every node, which is enough.
     validation_fraction : float, default=0.3
         Share of the rows held out for pruning when a forest is trained here and ``fit`` gets no
         validation set.
@@ -70,6 +70,8 @@ class PrunedForestClassifier(CostAwareClassifier):
     objective_, gap_ : float
         Mean error of the trees plus ``lam`` times the mean bill on the pruning rows, and how much
         lower the best may be (0 for "cut").
+    n_iter_ : int
+        Iterations of the dual ascent; 1 for "cut".
     trace_ : DataFrame
         The start forest and the pruned one: lam, cost (mean bill on the pruning rows), error (mean
         of the trees), score (accuracy of the forest there), n_trees, nodes.
@@ -78,8 +80,9 @@ class PrunedForestClassifier(CostAwareClassifier):
     -----
     Nan, Wang, Saligrama, "Pruning random forests for prediction on a budget", NIPS 2016; compared
     with in Nan and Saligrama, "Adaptive classification for prediction under a budget", NIPS 2017.
-    A fitted ``forest`` should be pruned on rows that it has not seen. Solutions by "cut" are nested:
-    a larger ``lam`` only cuts further (see :meth:`path`).
+    A fitted ``forest`` should be pruned on rows that it has not seen. Held-out errors cut more than
+    is good for the vote: each tree is better without such a split, the forest is not. Solutions by
+    "cut" are nested: a larger ``lam`` only cuts further (see :meth:`path`).
 
     Differs from the paper: a tree that is pruned to its root no longer votes, and its evaluation is
     not paid for; without any tree left, the answer is the prior. Each iterate of the dual ascent is
@@ -101,13 +104,14 @@ class PrunedForestClassifier(CostAwareClassifier):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     policy_: TreePolicy
     objective_: float
+    n_iter_: int
     gap_: float
     trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions({"auto", "cut", "dual"})],
-        "errors": [StrOptions({"auto", "in-bag", "held-out"})],
+        "errors": [StrOptions({"in-bag", "held-out"})],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [None, Integral],
@@ -121,7 +125,7 @@ class PrunedForestClassifier(CostAwareClassifier):
         *,
         costs: Any = None,
         solver: str = "auto",
-        errors: str = "auto",
+        errors: str = "in-bag",
         validation_fraction: float = 0.3,
         max_iter: int = 50,
         n_jobs: int | None = None,
@@ -220,9 +224,7 @@ class PrunedForestClassifier(CostAwareClassifier):
     def _start(self, X: Any, codes: Any, weight: Any, costs: Costs) -> None:
         trees, counts = _voting_trees(self._start_forest, costs)
         share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
-        in_bag = self.errors == "in-bag" or (
-            self.errors == "auto" and isinstance(self._start_forest, BudgetedForestClassifier)
-        )
+        in_bag = self.errors == "in-bag"
         total = np.repeat(counts[trees.root].sum(axis=1), np.diff([*trees.root, len(counts)]))
         errors = (counts.sum(axis=1) - counts.max(axis=1)) / total if in_bag else None
         with Threads(count_threads(self.n_jobs)) as threads:
@@ -238,6 +240,7 @@ class PrunedForestClassifier(CostAwareClassifier):
             costs, Output("votes", self.classes_), _pruned(self._base, pruning.expanded)
         )
         self.objective_ = pruning.objective
+        self.n_iter_ = pruning.n_iter
         self.gap_ = max(pruning.objective - pruning.bound, 0.0)
         everything = self._base.feature >= 0
         start = TreePolicy(costs, self.policy_.output, self._base)
