@@ -14,6 +14,8 @@ comes within 1 % of the unconstrained NDCG@5.
 
 from __future__ import annotations
 
+import itertools
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -173,7 +175,7 @@ def others(problem: Problem, quick: bool) -> Iterator[tuple[str, Point]]:
     dear = problem.costs.n_features / total
     for lam in dear * np.array([0.003, 0.03, 0.06, 0.1, 0.15, 0.2]):
         model = CascadeClassifier(
-            3, lam=float(lam), costs=problem.costs, n_trees=60 if quick else 150, max_iter=20
+            3, lam=float(lam), costs=problem.costs, n_trees=40 if quick else 100, max_iter=20
         ).fit(train.X, relevant, sample_weight=problem.weight)
 
         def say(documents: Documents, model=model):
@@ -205,7 +207,7 @@ def others(problem: Problem, quick: bool) -> Iterator[tuple[str, Point]]:
 
 
 def yahoo(quick: bool, seed: int) -> Problem:
-    n = 6000 if quick else 30000
+    n = 4000 if quick else 20000
     parts = []
     for number, size in enumerate((n, n // 2, n // 2)):
         X, y, qid, costs = datasets.make_yahoo_like(size, 10 * seed + number)
@@ -232,8 +234,11 @@ def chosen(points: list[Point], best: float, kind: int) -> Point | None:
 def panel(problem: Problem, quick: bool) -> tuple[str, dict[str, list[Point]]]:
     """The table of one problem, and all points."""
     found: dict[str, list[Point]] = {}
-    for name, point in [*stages(problem), *others(problem, quick)]:
+    start = time.perf_counter()
+    for name, point in itertools.chain(stages(problem), others(problem, quick)):
         found.setdefault(name, []).append(point)
+        passed = time.perf_counter() - start
+        print(f"{problem.name}: {name}, {point.setting}, {passed:.0f} s", file=sys.stderr)
     whole = found["stage-wise regression"][0]
     lines = []
     for name, points in found.items():
