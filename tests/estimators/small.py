@@ -20,7 +20,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "EarlyExitRegressor": {},
     "FeatureSubsets": {},
     "GreedyMiserClassifier": {"n_rounds": 4, "min_samples_leaf": 5},
-    "GreedyMiserRegressor": {"n_rounds": 4, "min_samples_leaf": 5},
+    "GreedyMiserRegressor": {"n_rounds": 8, "min_samples_leaf": 5},
     "L1GateClassifier": {"random_state": 0},
     "PrunedForestClassifier": {"random_state": 0},
     "StaticOrderClassifier": {},
