@@ -52,7 +52,7 @@ def load(shape: str, data: str | None, scale: float):
     signal = (
         X[:, 0]
         + np.abs(X[:, 1])
-        + X[:, 2] * X[:, 3]
+        + np.where(X[:, 2] > 0, 2, 1) * X[:, 3]
         + np.sin(2 * X[:, 4])
         + X[:, 5:15].sum(axis=1) / 3
     )

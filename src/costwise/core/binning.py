@@ -180,11 +180,14 @@ class Layout:
         Members of column c are rows offsets[c] .. offsets[c + 1] - 1. Columns fill whole blocks.
     place : int32 (d,)
         Row of each feature in ``members``; -1 for features with a single state.
+    columns : list of int
+        Column of each row of ``members``.
     """
 
     members: np.ndarray
     offsets: np.ndarray
     place: np.ndarray
+    columns: list[int]
 
     @property
     def n_blocks(self):
@@ -193,7 +196,7 @@ class Layout:
 
     def column(self, feature):
         """Column that holds a feature."""
-        return int(np.searchsorted(self.offsets, self.place[feature], side="right")) - 1
+        return self.columns[self.place[feature]]
 
     def split(self, feature, cut):
         """A split as kernels take it, see :mod:`costwise.core.partition`; any row for a leaf (-1)."""
@@ -235,7 +238,8 @@ class Layout:
         place = np.full(len(bins.count), -1, dtype=np.int32)
         place[members[:, FEATURE]] = np.arange(len(members))
         offsets = np.cumsum([0, *map(len, columns)]).astype(np.int32)
-        return cls(members=members, offsets=offsets, place=place)
+        numbers = [number for number, column in enumerate(columns) for _ in column]
+        return cls(members=members, offsets=offsets, place=place, columns=numbers)
 
 
 def _float(X):

@@ -146,11 +146,12 @@ class Engine:
         self.all_rows = False
         if carry:
             self._source = self._gradients
-        middle = pieces[:, partition.LOW] + pieces[:, partition.LEFTS]
-        left = np.stack([pieces[:, partition.LOW], middle], axis=1)
-        right = np.stack([middle, pieces[:, partition.HIGH]], axis=1)
-        ends = np.cumsum([len(node) for node in nodes])[:-1]
-        return [
-            tuple(part[part[:, 1] > part[:, 0]] for part in both)
-            for both in zip(np.split(left, ends), np.split(right, ends), strict=True)
-        ]
+        children, first = [], 0
+        both = np.empty((count, 3), dtype=SUM)
+        both[:, 0], both[:, 2] = pieces[:, partition.LOW], pieces[:, partition.HIGH]
+        both[:, 1] = both[:, 0] + pieces[:, partition.LEFTS]
+        for node in nodes:
+            left, right = both[first : first + len(node), :2], both[first : first + len(node), 1:]
+            children.append((left[left[:, 1] > left[:, 0]], right[right[:, 1] > right[:, 0]]))
+            first += len(node)
+        return children

@@ -97,6 +97,11 @@ class Route:
         The tree.
     layout : Layout
         Where features lie.
+
+    Attributes
+    ----------
+    paths : list of tuple
+        Features tested on the way to each node.
     """
 
     def __init__(self, grown, layout):
@@ -109,7 +114,8 @@ class Route:
         fill_tables(children, self._table, splits)
         self._block = splits[:, 0].astype(np.uint64)
         self._shift = (8 * splits[:, 1]).astype(np.uint64)
-        self._depth = max(map(len, grown.paths()))
+        self.paths = grown.paths()
+        self._depth = max(map(len, self.paths))
 
     def leaves(self, words, threads, out=None):
         """Leaf number of every row of the code words (blocks, n)."""

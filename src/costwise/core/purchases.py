@@ -129,22 +129,34 @@ class Meetings:
         self._bits = np.zeros((words, n_rows), dtype=WORD)
         self._met = np.zeros((words, 64), dtype=SUM)
         self._slots: dict[tuple[str, int], int] = {}
+        self._worth: list[int] = []  # price of each slot
+        self._full: set[int] = set()  # slots that every row has met
+        self._paid = 0
 
     def _slot(self, kind, number):
-        return self._slots.setdefault((kind, number), len(self._slots))
+        slot = self._slots.setdefault((kind, number), len(self._slots))
+        if slot == len(self._worth):
+            self._worth.append(int((self._price if kind == "feature" else self._fee)[number]))
+        return slot
+
+    def _slots_of(self, feature):
+        """What a row that reads a feature meets: the feature, and its group."""
+        group = int(self._group[feature])
+        found = [self._slot("feature", feature)]
+        return found if group < 0 else [*found, self._slot("group", group)]
 
     def _masks(self, paths):
         """{word: (bits, masks per node)} of what is on the paths and some row has not met yet."""
         found: dict[int, tuple[set[int], np.ndarray]] = {}
+        lacking = {
+            feature: [slot for slot in self._slots_of(feature) if slot not in self._full]
+            for feature in dict.fromkeys(feature for path in paths for feature in path)
+        }
         for node, path in enumerate(paths):
-            groups = {int(g) for g in self._group[list(path)] if g >= 0}
-            slots = [self._slot("feature", feature) for feature in dict.fromkeys(path)]
-            slots += [self._slot("group", g) for g in sorted(groups)]
-            for word, bit in (divmod(slot, 64) for slot in slots):
-                if self._met[word, bit] < self.n_rows:
-                    bits, masks = found.setdefault(word, (set(), np.zeros(len(paths), dtype=WORD)))
-                    bits.add(bit)
-                    masks[node] |= WORD(1 << bit)
+            for word, bit in (divmod(slot, 64) for feature in path for slot in lacking[feature]):
+                bits, masks = found.setdefault(word, (set(), np.zeros(len(paths), dtype=WORD)))
+                bits.add(bit)
+                masks[node] |= WORD(1 << bit)
         return found
 
     def meet(self, leaf, paths):
@@ -159,7 +171,15 @@ class Meetings:
                 counts.append(new)
 
             in_parts(self._threads, self.n_rows, work)
-            self._met[word, slots] += np.sum(counts, axis=0)
+            for bit, count in zip(slots.tolist(), np.sum(counts, axis=0).tolist(), strict=True):
+                self._count(64 * word + bit, count)
+
+    def _count(self, slot, new):
+        """Note that some rows have newly met a slot, and paid for it."""
+        met = self._met[divmod(slot, 64)] = self._met[divmod(slot, 64)] + new
+        self._paid += new * self._worth[slot]
+        if met == self.n_rows:
+            self._full.add(slot)
 
     def restore(self, acquired):
         """Let every row have read what ``acquired`` (n, d) says."""
@@ -171,15 +191,11 @@ class Meetings:
     def _set(self, slot, rows):
         word, bit = divmod(slot, 64)
         self._bits[word] |= rows.astype(WORD) << WORD(bit)
-        self._met[word, bit] = int(rows.sum())
+        self._count(slot, int(rows.sum()) - int(self._met[word, bit]))
 
     def quanta(self):
         """Sum over all rows of what they have paid, exactly."""
-        return sum(
-            int(self._met[divmod(slot, 64)])
-            * int((self._price if kind == "feature" else self._fee)[number])
-            for (kind, number), slot in self._slots.items()
-        )
+        return self._paid
 
     def unmet(self, rows, all_rows, weights, pieces):
         """Weight of the rows of the pieces that has not read each feature (d,), each group (G,)."""

@@ -295,7 +295,7 @@ class Booster:
             lambda start, stop: leaves.add_values(leaf, values, scores, start, stop),
         )
         if meetings is not None:
-            meetings.meet(leaf, tree.grown.paths())
+            meetings.meet(leaf, tree.route.paths)
 
     def root_gains(self, gradients: Floats) -> Floats:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
