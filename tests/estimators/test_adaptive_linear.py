@@ -195,7 +195,8 @@ def test_more_share_sends_more(priced):
     assert sent[0] <= sent[1] <= sent[2]
 
 
-def test_budget_chooses_the_best_model_within_it_on_validation_rows(priced):
+def test_budget_chooses_the_best_model_within_it_on_validation_rows(priced, monkeypatch):
+    monkeypatch.setattr("costwise.estimators.adaptive_linear.P_GRID", (0.3, 0.8))
     X, y, costs, existing = priced
     model = AdaptiveLinearClassifier(existing, costs=costs, budget=12, max_iter=5, random_state=0)
     model.fit(X[:150], y[:150], validation=(X[150:], y[150:]))
@@ -208,7 +209,8 @@ def test_budget_chooses_the_best_model_within_it_on_validation_rows(priced):
     assert model.score(X[150:], y[150:]) == pytest.approx(chosen["score"])
 
 
-def test_a_budget_that_nothing_fits_warns_and_keeps_the_cheapest():
+def test_a_budget_that_nothing_fits_warns_and_keeps_the_cheapest(monkeypatch):
+    monkeypatch.setattr("costwise.estimators.adaptive_linear.P_GRID", (0.3, 0.8))
     X, y, costs = datasets.make_synthetic_2(200)
     costs = Costs({"x1": 1, "x2": 1}, evaluation=5)
     model = AdaptiveLinearClassifier(

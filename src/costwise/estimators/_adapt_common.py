@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.intp]
 
 Maker = Callable[[], tuple[Policy, Policy]]
 
-P_GRID = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
+P_GRID = (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.85, 1.0)
 """Shares of rows sent on that a sweep tries."""
 
 

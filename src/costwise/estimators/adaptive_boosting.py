@@ -20,10 +20,10 @@ from costwise.estimators._adapt_existing import prices_of
 from costwise.estimators._boosting import BinnedData, Settings
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 
-GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
+GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 0.0003)
 """Gammas of a sweep, as shares of the one that buys nothing."""
 
-SWEEP_ITERATIONS = 3
+SWEEP_ITERATIONS = 2
 """Outer iterations per point of a sweep, each of which starts from the point before."""
 
 SHORTER = (0.25, 0.5)
@@ -238,6 +238,6 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         top = miser.lam_max(X, y)
         return [
             {"p_full": p_full, "gamma": top * step}
-            for p_full in (0.0, *P_GRID)
+            for p_full in (0.0, *P_GRID[1::2])
             for step in GAMMA_STEPS[::2]
         ]

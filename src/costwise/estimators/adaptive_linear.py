@@ -221,7 +221,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         reached = replace(settings.distance, equal=not settings.distance.kappa)
         short = Settings(reached, min(settings.max_iter, PATH_ITERATIONS))
         top = first_weights(rows)
-        for p_full in (0.0, *P_GRID):
+        for p_full in (0.0, *P_GRID[1::2]):
             weights = top
             for gamma in _gammas(task.costs):
                 fit = alternate(rows, Penalty.of(task.costs, gamma), p_full, weights, short)
@@ -249,7 +249,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         costs = Costs.of(prices_of(self.existing, self.costs), np.shape(X)[1], names)
         return [
             {"p_full": p_full, "gamma": gamma}
-            for p_full in (0.0, *P_GRID)
+            for p_full in (0.0, *P_GRID[1::2])
             for gamma in _gammas(costs)[::2]
         ]
 
