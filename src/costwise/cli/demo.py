@@ -14,11 +14,9 @@ from costwise.exceptions import CostwiseWarning
 
 METHODS = (
     "greedy-miser",
-    "greedy-miser-row",
     "budgeted-forest",
     "submodular-tree",
     "cost-weighted-l1",
-    "adaptive-linear",
     "static-order",
     "decision-tree",
 )
@@ -63,7 +61,7 @@ def demo(
             METHODS,
             BUDGETS,
             n_splits=3,
-            effort=5,
+            effort=4,
             random_state=0,
             verbose=1,
         )
