@@ -18,8 +18,8 @@ RANDOM, SCAN = 0, 1
 SMALL = 500
 """Rows up to which a node has 20 random stumps, and is left to :mod:`costwise.core.subtrees`."""
 
-FEW = 16
-"""Values up to which random thresholds are drawn gap by gap."""
+FEW = 3
+"""Gaps worth having up to which random thresholds are drawn gap by gap."""
 
 CELLS = 8
 """Equal cells per random threshold; a value's cell tells, up to few steps, which are below it."""
@@ -222,7 +222,7 @@ def draw_gap(values, n, score, key, bar):
 
 @kernel()
 def sample_gap(values, n, score, key, bar):
-    """As :func:`draw_gap`, for few values: the same distribution from fewer random numbers.
+    """As :func:`draw_gap`, for few gaps that count: the same distribution from fewer random numbers.
 
     Drawing thresholds and taking the best gap hit is the same as asking gap after gap, the best
     first, whether it was hit given that those before were not: mostly one number instead of 20.
@@ -393,10 +393,13 @@ def best_gap(
     if mode == SCAN:
         return score[place], np.float64(values[place]), np.float64(values[place + 1]), side[place]
     # Missing values against the rest is no threshold: it is always looked at.
-    if n <= FEW:
-        place, threshold = sample_gap(values, n, score, key, min(bar, alone))
+    bar_or_alone, candidates = min(bar, alone), 0
+    for i in range(n - 1):
+        candidates += 1 if score[i] < bar_or_alone else 0
+    if candidates <= FEW:
+        place, threshold = sample_gap(values, n, score, key, bar_or_alone)
     else:
-        place, threshold = draw_gap(values, n, score, key, min(bar, alone))
+        place, threshold = draw_gap(values, n, score, key, bar_or_alone)
     if place >= 0:
         return score[place], threshold, threshold, side[place] if has_missing else HEAVIER
     return (alone, TOP, TOP, GO_RIGHT) if alone < bar else (np.inf, 0.0, 0.0, GO_RIGHT)

@@ -80,10 +80,53 @@ def _count_missing(values, order, start, stop, classes, weights, missing):
 
 
 @kernel()
-def _mark(feature, place, start, stop, cut, side, bit_low, bits, ids, values, order, goes_left):
+def _choose(
+    impurity, mode, seed, number, start, stop, node_counts, whole, price, last, columns, rows, room
+):
+    """The stump to take at a node: (feature or -1, cut, value after it, side of missing values)."""
+    column_feature, values, order = columns
+    bit_feature, bits, classes, weights, ids, row_classes, row_weights = rows
+    n_columns, sides, bit_counts = column_feature.shape[0], room[2], room[3]
+    best_decrease, best_price, best = 0.0, 0.0, -1
+    best_cut, best_beyond, best_side = 0.0, 0.0, HEAVIER
+    for turn in range(n_columns):
+        # What was chosen last is often good again, and a good start spares most of the work.
+        column = turn + last if turn + last < n_columns else turn + last - n_columns
+        f = column_feature[column]
+        if f < 0 or values[column, start] == values[column, stop - 1]:
+            continue
+        bar = whole - needed(whole, price[f], best_decrease, best_price, best)
+        if not bar > 0.0:
+            continue
+        found = _count_missing(
+            values[column], order[column], start, stop, classes, weights, sides[MISSING]
+        )
+        score, cut, beyond, side = best_gap(
+            impurity, mode, values[column, start:stop], order[column, start:stop], found, classes, weights,
+            node_counts, found < stop - start, stream(seed, number, f), bar, (room[0], room[1], sides),
+        )  # fmt: skip
+        decrease = whole - score
+        if decrease > FLOOR * whole and better(
+            decrease, price[f], f, best_decrease, best_price, best
+        ):
+            best_decrease, best_price, best = decrease, price[f], f
+            best_cut, best_beyond, best_side = cut, beyond, side
+    for j in range(start, stop):
+        row_classes[j - start], row_weights[j - start] = classes[ids[j]], weights[ids[j]]
+    chosen = best_bit(
+        impurity, bits, bit_feature, ids, start, stop - start, row_classes, row_weights, node_counts, whole,
+        price, best_decrease, best_price, best, bit_counts, sides[RIGHT],
+    )  # fmt: skip
+    if chosen != best:
+        best_side = HEAVIER
+    return chosen, best_cut, best_beyond, best_side
+
+
+@kernel()
+def _mark(place, start, stop, cut, side, bit_low, bits, ids, columns, goes_left):
     """Note for each row of a node whether it goes left."""
     if place >= 0:
-        column, positions = values[place], order[place]
+        column, positions = columns[1][place], columns[2][place]
         for j in range(start, stop):
             x = np.float64(column[j])
             goes_left[positions[j]] = side == GO_LEFT if x == np.inf else x <= cut
@@ -92,6 +135,37 @@ def _mark(feature, place, start, stop, cut, side, bit_low, bits, ids, values, or
         for j in range(start, stop):
             is_set = (bits[ids[j], bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
             goes_left[ids[j]] = (is_set != 0) == bit_low[bit]
+
+
+@kernel()
+def _split_rows(ids, start, stop, goes_left, classes, weights, spare, left_counts):
+    """Move the rows that go left to the front; add up their class weights; return where they end."""
+    middle, right = start, 0
+    for j in range(start, stop):
+        row = ids[j]
+        if goes_left[row] != 0:
+            left_counts[classes[row]] += weights[row]
+            ids[middle] = row
+            middle += 1
+        else:
+            spare[right] = row
+            right += 1
+    for j in range(right):
+        ids[middle + j] = spare[j]
+    return middle
+
+
+@kernel()
+def _path_prices(
+    own, group, fee, path, number, top, first, parent, feature, on_path, opened, price
+):
+    """Prices at a node, where everything on the path to it is paid for."""
+    for f in range(path.shape[0]):
+        on_path[f] = path[f]
+    while number != top:
+        number = parent[number - first]
+        on_path[feature[number]] = True
+    path_prices(own, group, fee, on_path, opened, price)
 
 
 @kernel(
@@ -114,31 +188,44 @@ def grow_subtrees(
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, STOP] - nodes[i, START])
     n_columns, n_classes = column_feature.shape[0], counts.shape[1]
-    values, order = np.empty((n_columns, most), blocks.dtype), np.empty((n_columns, most), np.int32)
+    values, order = np.empty((n_columns, most), np.float32), np.empty((n_columns, most), np.int32)
     ids, goes_left = np.empty(most, np.int32), np.zeros(most, np.int64)
     own_bits, own_classes = np.empty((most, bits.shape[1]), np.uint64), np.empty(most, np.int32)
-    own_weights, spare_values = np.empty(most), np.empty(most, blocks.dtype)
-    spare_order, row_classes, row_weights = (
+    own_weights, spare_values, spare_order = (
+        np.empty(most),
+        np.empty(most, np.float32),
         np.empty(most + 2, np.int32),
+    )
+    room = (
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.zeros((3, n_classes)),
+        np.empty((64, n_classes)),
+    )
+    columns = (column_feature, values, order)
+    kept = (
+        bit_feature,
+        own_bits,
+        own_classes,
+        own_weights,
+        ids,
         np.empty(most, np.int32),
         np.empty(most),
     )
-    sides, bit_counts = np.zeros((3, n_classes)), np.empty((64, n_classes))
-    room = (np.empty(most), np.empty(most, np.int64), sides)
     price, opened = np.empty(own.shape[0]), np.empty(fee.shape[0], np.bool_)
     on_path, parent = np.zeros(own.shape[0], np.bool_), np.full(2 * most + 1, -1, np.int64)
     path_prices(own, group, fee, on_path, opened, price)
     stack = np.empty((most + 1, 4), np.int64)
     for i in range(nodes.shape[0]):
-        n = nodes[i, STOP] - nodes[i, START]
         _load(
-            blocks, column_feature, bits, classes, weights, rows, nodes[i, START], n, values, order,
+            blocks, column_feature, bits, classes, weights, rows, nodes[i, START],
+            nodes[i, STOP] - nodes[i, START], values, order,
             (own_bits, own_classes, own_weights, ids, spare_values, spare_order),
         )  # fmt: skip
-        first = free_number
-        stack[0, START], stack[0, STOP] = 0, n
-        stack[0, NUMBER], stack[0, DEPTH] = nodes[i, NUMBER], nodes[i, DEPTH]
-        waiting, last = 1, np.int64(0)
+        first, top, last = free_number, nodes[i, NUMBER], np.int64(0)
+        stack[0, START], stack[0, STOP] = 0, nodes[i, STOP] - nodes[i, START]
+        stack[0, NUMBER], stack[0, DEPTH] = top, nodes[i, DEPTH]
+        waiting = 1
         while waiting > 0:
             waiting -= 1
             start, stop = stack[waiting, START], stack[waiting, STOP]
@@ -147,76 +234,64 @@ def grow_subtrees(
             if whole <= 0.0 or depth >= max_depth:
                 continue
             if free:
-                on_path[:] = paths[i]
-                above = number
-                while above != nodes[i, NUMBER]:
-                    above = parent[above - first]
-                    on_path[feature[above]] = True
-                path_prices(own, group, fee, on_path, opened, price)
-            best_decrease, best_price, best = 0.0, 0.0, -1
-            for turn in range(n_columns):
-                # What was chosen last is often good again, and a good start spares most of the work.
-                column = turn + last if turn + last < n_columns else turn + last - n_columns
-                f = column_feature[column]
-                if f < 0 or values[column, start] == values[column, stop - 1]:
-                    continue
-                bar = whole - needed(whole, price[f], best_decrease, best_price, best)
-                if not bar > 0.0:
-                    continue
-                found = _count_missing(
-                    values[column],
-                    order[column],
-                    start,
-                    stop,
-                    own_classes,
-                    own_weights,
-                    sides[MISSING],
+                _path_prices(
+                    own,
+                    group,
+                    fee,
+                    paths[i],
+                    number,
+                    top,
+                    first,
+                    parent,
+                    feature,
+                    on_path,
+                    opened,
+                    price,
                 )
-                score, cut, beyond, side = best_gap(
-                    impurity, mode, values[column, start:stop], order[column, start:stop], found, own_classes,
-                    own_weights, counts[number], found < stop - start, stream(seed, number, f), bar, room,
-                )  # fmt: skip
-                decrease = whole - score
-                if decrease > FLOOR * whole and better(
-                    decrease, price[f], f, best_decrease, best_price, best
-                ):
-                    best_decrease, best_price, best = decrease, price[f], f
-                    cuts[number, 0], cuts[number, 1], side_of_missing[number] = cut, beyond, side
-            for j in range(start, stop):
-                row_classes[j - start], row_weights[j - start] = (
-                    own_classes[ids[j]],
-                    own_weights[ids[j]],
-                )
-            chosen = best_bit(
-                impurity, own_bits, bit_feature, ids, start, stop - start, row_classes, row_weights,
-                counts[number], whole, price, best_decrease, best_price, best, bit_counts, sides[RIGHT],
-            )  # fmt: skip
+            chosen, cut, beyond, side = _choose(
+                impurity,
+                mode,
+                seed,
+                number,
+                start,
+                stop,
+                counts[number],
+                whole,
+                price,
+                last,
+                columns,
+                kept,
+                room,
+            )
             if chosen < 0:
                 continue
-            if chosen != best:
-                side_of_missing[number] = HEAVIER
-            feature[number], left[number] = chosen, free_number
             last = max(np.int64(place[chosen]), 0)
-            _mark(
-                chosen, place[chosen], start, stop, cuts[number, 0], side_of_missing[number], bit_low,
-                own_bits, ids, values, order, goes_left,
-            )  # fmt: skip
-            middle = start
-            for j in range(start, stop):  # the rows themselves, without values
-                spare_order[j - start] = ids[j]
-            right = stop - 1
-            for j in range(stop - start):
-                row = spare_order[j]
-                if goes_left[row] != 0:
-                    ids[middle] = row
-                    counts[free_number, own_classes[row]] += own_weights[row]
-                    middle += 1
-                else:
-                    ids[right] = row
-                    right -= 1
+            feature[number], left[number], side_of_missing[number] = chosen, free_number, side
+            cuts[number, 0], cuts[number, 1] = cut, beyond
+            _mark(place[chosen], start, stop, cut, side, bit_low, own_bits, ids, columns, goes_left)
+            middle = _split_rows(
+                ids,
+                start,
+                stop,
+                goes_left,
+                own_classes,
+                own_weights,
+                spare_order,
+                counts[free_number],
+            )
+            mixed = False
             for k in range(n_classes):
                 counts[free_number + 1, k] = counts[number, k] - counts[free_number, k]
-            for column in range(n_columns):
+            for child in range(2):
+                new = free_number + 1 - child
+                parent[new - first], feature[new], left[new] = number, -1, -1
+                if evaluate(impurity, counts[new]) > 0.0:
+                    mixed = True
+                    stack[waiting, START] = middle if child == 0 else start
+                    stack[waiting, STOP] = stop if child == 0 else middle
+                    stack[waiting, NUMBER], stack[waiting, DEPTH] = new, depth + 1
+                    waiting += 1
+            for column in range(n_columns if mixed else 0):  # nobody asks for the columns of leaves
                 # What is constant here stays so further down: its order is no longer needed.
                 if (
                     column_feature[column] >= 0
@@ -231,12 +306,5 @@ def grow_subtrees(
                         spare_values,
                         spare_order,
                     )
-            for child in range(2):
-                parent[free_number + child - first] = number
-                feature[free_number + child], left[free_number + child] = -1, -1
-                stack[waiting, START] = middle if child == 0 else start
-                stack[waiting, STOP] = stop if child == 0 else middle
-                stack[waiting, NUMBER], stack[waiting, DEPTH] = free_number + 1 - child, depth + 1
-                waiting += 1
             free_number += 2
     return free_number
