@@ -38,7 +38,7 @@ def one_split(X, y, costs, budget, confidence, seed):
     )
     search = BudgetSearchCV(
         model, budget, cv=3, scoring="neg_log_loss", confidence=confidence, horizon=len(X_test),
-        trade_off=model.trade_off_grid(X_train, y_train)[::3],
+        trade_off=model.trade_off_grid(X_train, y_train)[::3], refine=4,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CostwiseWarning)

@@ -112,10 +112,11 @@ def main() -> None:
     each = [[m + (" (peer)" if m in PEERS else "")] + [single.get(m, (None,))[0] for single in singles.values()]
             for m in names]  # fmt: skip
     missing = [m for m in OURS + PEERS if not METHODS[m].installed()]
+    quick = " --quick" if given.quick else ""
     text = (
-        "# Against what users have\n\n`python benchmarks/bench_peers.py --data FOLDER"
-        f"{' --quick' if given.quick else ''}`, seed {given.seed}. {machine()}.\n\n{markdown(heads, lines)}\nMean accuracy over 60 budgets, each method "
-        f"alone:\n\n{markdown(['method', *singles], each)}"
+        f"# Against what users have\n\n`python benchmarks/bench_peers.py --data FOLDER{quick}`, "
+        f"seed {given.seed}. {machine()}.\n\n{markdown(heads, lines)}\n"
+        f"Mean accuracy over 60 budgets, each method alone:\n\n{markdown(['method', *singles], each)}"
     )
     if missing:
         text += f"\nNot installed where this ran: {', '.join(missing)}.\n"

@@ -6,6 +6,7 @@ import argparse
 import datetime
 import os
 import platform
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ def cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def heading(title: str, script: str, given: argparse.Namespace, start: float) -> str:
+    """Title of a page, the command, the seed, the machine, the date and the time it took."""
+    data = " --data FOLDER" if given.data else ""
+    quick = " --quick" if given.quick else ""
+    took = f"{time.perf_counter() - start:.0f} s"
+    return f"# {title}\n\n`python benchmarks/{script}{data}{quick}`, seed {given.seed}. {machine()}, {took}.\n\n"
 
 
 def write(out: str | None, text: str) -> None:

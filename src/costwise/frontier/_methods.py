@@ -116,8 +116,8 @@ METHODS: dict[str, Method] = {
         _ours("cost_sensitive_tree", "CostSensitiveTree", depth=3), regression=True
     ),
     "cost-weighted-l1": Method(_ours("cost_weighted_l1", "CostWeightedL1"), regression=True),
-    "budgeted-forest": Method(_ours("budgeted_forest", "BudgetedForest"), needs="costwise.estimators.budgeted_forest"),
-    "pruned-forest": Method(_ours("pruned_forest", "PrunedForest"), needs="costwise.estimators.pruned_forest"),
+    "budgeted-forest": Method(_ours("budgeted_forest", "BudgetedForest")),
+    "pruned-forest": Method(_ours("pruned_forest", "PrunedForest")),
     "adaptive-linear": Method(
         _around("adaptive_linear", "AdaptiveLinearClassifier"), binary_only=True
     ),
@@ -133,7 +133,7 @@ METHODS: dict[str, Method] = {
         lambda task: task.make("early_exit", f"EarlyExit{task.suffix}", task.booster),
         regression=True,
     ),
-    "cascade": Method(_ours("cascade", "Cascade"), binary_only=True, needs="costwise.estimators.cascade"),
+    "cascade": Method(_ours("cascade", "Cascade"), binary_only=True),
     "feature-subsets": Method(
         lambda task: task.make(
             "feature_subsets", "FeatureSubsets", task.make("greedy_miser", f"GreedyMiser{task.suffix}")
