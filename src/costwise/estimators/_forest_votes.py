@@ -18,11 +18,17 @@ Floats = npt.NDArray[np.float64]
 NODES = ("feature", "threshold", "left", "right", "missing_left", "value")
 
 
-def votes(counts: Floats) -> Floats:
+def votes(*counts: Floats) -> Floats:
     """Values of nodes (m, 2K): a vote for the heaviest class (the first of equals), then the weights."""
-    ballots = np.zeros_like(counts)
-    ballots[np.arange(len(counts)), np.argmax(counts, axis=1)] = 1.0
-    return np.hstack([ballots, counts])
+    k = counts[0].shape[1]
+    value = np.zeros((sum(map(len, counts)), 2 * k))
+    start = 0
+    for part in counts:  # written in place: a forest has many nodes
+        here = value[start : start + len(part)]
+        here[:, k:] = part
+        here[np.arange(len(part)), np.argmax(part, axis=1)] = 1.0
+        start += len(part)
+    return value
 
 
 def plant(grown: Sequence[Any], prior: Floats, *, single: bool = False) -> Trees:
@@ -37,7 +43,7 @@ def plant(grown: Sequence[Any], prior: Floats, *, single: bool = False) -> Trees
 
     left, right = joined("left"), joined("right")
     k = len(prior)
-    value = votes(joined("counts")) if grown else np.empty((0, 2 * k))
+    value = votes(*(tree.counts for tree in grown)) if grown else np.empty((0, 2 * k))
     trees: Trees = Trees.build(
         feature=joined("feature"), threshold=joined("threshold"), missing_left=joined("missing_left"),
         left=np.where(left >= 0, left + offset, -1), right=np.where(right >= 0, right + offset, -1),
@@ -88,7 +94,7 @@ class Path:
     score : list of float
         Share of rows whose majority vote is right after each tree.
     features : list of int
-        Features bought by at least one row after each tree.
+        Features that the trees so far test.
     """
 
     def __init__(
@@ -109,13 +115,15 @@ class Path:
         self.score: list[float] = []
         self.features: list[int] = []
         self.n_rows, self.codes = len(X), codes
-        paid = 0
+        paid, tested = 0, set[int]()
         for tree in range(trees.n_trees):
             paid += rows.follow(tree, threads) + costs.evaluation * len(X)
             ballots[everyone, label[rows.ends]] += 1.0
             self.quanta.append(paid)
             self.score.append(float(np.mean(np.argmax(ballots, axis=1) == codes)))
-            self.features.append(int(rows.acquired.any(axis=0).sum()))
+            end = trees.root[tree + 1] if tree + 1 < trees.n_trees else len(trees.feature)
+            tested.update(np.unique(trees.feature[trees.root[tree] : end]).tolist())
+            self.features.append(len(tested - {-1}))
 
     def cost(self, n_trees: int) -> float:
         """Mean bill after some trees."""

@@ -110,7 +110,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         Trees within the budget.
     trace_ : DataFrame
         One row per tree grown: n_trees, cost (mean validation bill), score (validation accuracy),
-        features (read by at least one validation row). Rows past ``n_trees_`` are over the budget.
+        features (tested by the trees so far). Rows past ``n_trees_`` are over the budget.
     alphas_ : DataFrame or None
         Trees, cost and score within the budget for each alpha tried.
 
