@@ -114,6 +114,16 @@ def test_out_of_fold_probabilities_change_what_is_learned(heart):
     assert careful.trace_["objective"].iloc[-1] > trusting.trace_["objective"].iloc[-1]
 
 
+def test_rows_set_aside_judge_the_existing_model_by_its_out_of_fold_probabilities(heart):
+    X, y, costs = heart
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    wrong = np.column_stack([y == 1, y == 0]).astype(float)  # as if it were never right elsewhere
+    base = L1GateClassifier(forest, costs=costs, budget=1000, random_state=0)
+    trusting, careful = clone(base).fit(X, y), clone(base).fit(X, y, existing_proba=wrong)
+    assert trusting.sent(X).mean() > 0.5
+    assert careful.sent(X).mean() < 0.1
+
+
 def test_default_model_judges_each_row_by_trees_that_did_not_see_it(heart):
     X, y, costs = heart
     found = default_existing(X.to_numpy(), y, np.unique(y), costs, 0, 1)

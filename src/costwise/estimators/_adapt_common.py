@@ -65,12 +65,17 @@ class Judge:
         Rows and classes.
     existing : Policy
         The existing model.
+    proba : array (n, K), optional
+        What it says about rows that it was not trained on, where these are such rows.
     """
 
-    def __init__(self, X: Floats, codes: Ints, existing: Policy) -> None:
+    def __init__(
+        self, X: Floats, codes: Ints, existing: Policy, proba: Floats | None = None
+    ) -> None:
         self.X, self.codes, self.costs = X, codes, existing.costs
         outcome = existing.batch(X)
-        self._right = existing.output.winner(outcome.raw) == codes
+        said = existing.output.winner(outcome.raw) if proba is None else np.argmax(proba, axis=1)
+        self._right = said == codes
         self._acquired, self._evaluated = outcome.acquired, outcome.evaluated
 
     def __call__(self, gate: Policy, cheap: Policy) -> Verdict:
@@ -117,6 +122,7 @@ class Task:
     classes: npt.NDArray[Any]
     existing: Existing
     validation: tuple[Floats, Ints] | None
+    validation_proba: Floats | None = None
 
     @property
     def cheap_output(self) -> Output:
@@ -126,7 +132,7 @@ class Task:
     def judge(self) -> Judge:
         """A judge on the validation rows."""
         assert self.validation is not None
-        return Judge(*self.validation, self.existing.policy)
+        return Judge(*self.validation, self.existing.policy, self.validation_proba)
 
     def training_judge(self, most: int = 4096) -> Judge:
         """A judge on at most ``most`` evenly spaced training rows."""
@@ -197,7 +203,8 @@ class GatedClassifier(CostAwareClassifier):
         existing_proba : array (n, n_classes), optional
             What the existing model says about rows it was not trained on; otherwise it is asked.
         validation : (X, y), optional
-            Rows to choose on.
+            Rows to choose on, best such that the existing model was not trained on. Where rows are
+            set aside instead, ``existing_proba`` tells how well it does on them.
         """
         self._check()
         task = self._read_task(X, y, existing_proba, validation, hold=self.budget is not None)
@@ -268,10 +275,19 @@ class GatedClassifier(CostAwareClassifier):
         )
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         held: tuple[Floats, Ints] | None = None
+        held_proba = None
         if validation is not None:
             held = self._read_validation(validation)
         elif hold:
-            X, codes, existing_proba, held = self._set_aside(X, codes, existing_proba, seed)
+            rows = hold_out(
+                len(X), codes, self.validation_fraction, np.random.default_rng([seed, 0])
+            )
+            kept = np.setdiff1d(np.arange(len(X)), rows)
+            if existing_proba is not None:
+                proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
+                existing_proba, held_proba = proba[kept], proba[rows]
+            held = X[rows], codes[rows]
+            X, codes = X[kept], codes[kept]
         if self.existing is None:
             jobs = getattr(self, "n_jobs", None)
             existing = default_existing(X, codes, self.classes_, costs, seed, jobs)
@@ -280,7 +296,7 @@ class GatedClassifier(CostAwareClassifier):
                 existing = Existing(existing.policy, proba)
         else:
             existing = read_existing(self.existing, costs, self.classes_, X, existing_proba)
-        return Task(X, codes, costs, self.classes_, existing, held)
+        return Task(X, codes, costs, self.classes_, existing, held, held_proba)
 
     def _read_validation(self, validation: Any) -> tuple[Floats, Ints]:
         X, y = read_validation(self, validation)
@@ -291,17 +307,6 @@ class GatedClassifier(CostAwareClassifier):
                 f"validation has the label {strange!r}, which y has not: give rows of known classes."
             )
         return np.asarray(X, dtype=np.float64), np.searchsorted(self.classes_, y)
-
-    def _set_aside(
-        self, X: Floats, codes: Ints, proba: Any, seed: int
-    ) -> tuple[Floats, Ints, Any, tuple[Floats, Ints]]:
-        """Split off validation rows in proportion from every class."""
-        rows = hold_out(len(X), codes, self.validation_fraction, np.random.default_rng([seed, 0]))
-        kept = np.ones(len(X), dtype=bool)
-        kept[rows] = False
-        if proba is not None:
-            proba = read_proba(proba, len(X), len(self.classes_), "existing_proba")[kept]
-        return X[kept], codes[kept], proba, (X[rows], codes[rows])
 
     # What the gate does --------------------------------------------------------------------------
 
