@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+INDEX = ("index", "README")
+
 
 def on_config(config: Any) -> Any:
     """Put the pages in place of their folder, the index first."""
@@ -18,5 +20,7 @@ def on_config(config: Any) -> Any:
 
 def pages(root: Path, folder: str) -> list[str]:
     """Markdown files of a folder, as the navigation wants them."""
-    found = sorted((root / folder).glob("*.md"), key=lambda page: (page.stem != "index", page.stem))
+    found = sorted(
+        (root / folder).glob("*.md"), key=lambda page: (page.stem not in INDEX, page.stem)
+    )
     return [page.relative_to(root).as_posix() for page in found]
