@@ -44,9 +44,13 @@ def main() -> None:
             f"{ndcg_at_k(y[test], model.predict(X[test]), qid=qid[test], k=5):8.4f}"
         )
     for entry in FeatureSubsets(booster).trade_off_grid(X, y):
-        subset = FeatureSubsets(booster, **entry).fit(X[train], y[train], validation=(X[held], y[held]))
+        subset = FeatureSubsets(booster, **entry).fit(
+            X[train], y[train], validation=(X[held], y[held])
+        )
         score = ndcg_at_k(y[test], subset.predict(X[test]), qid=qid[test], k=5)
-        print(f"features up to {entry['cap']:g}: cost {subset.cost(X[test]).mean():.0f}, NDCG@5 {score:.4f}")
+        print(
+            f"features up to {entry['cap']:g}: cost {subset.cost(X[test]).mean():.0f}, NDCG@5 {score:.4f}"
+        )
 
     if options.plot:
         import matplotlib.pyplot as plt

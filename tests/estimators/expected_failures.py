@@ -4,13 +4,11 @@
 here still fail, so that the table cannot grow stale.
 """
 
-WEIGHTS_AND_VALIDATION = (
-    "a share of the rows, drawn at random, is kept for pruning: a repeated row may be drawn or not, a heavy one goes whole"
-)
+WEIGHTS_AND_VALIDATION = "a random share of the rows is kept for pruning: a repeated row may be drawn or not, a heavy one goes whole"
 
 RANDOM_SAMPLES = "rows are held out, and thresholds drawn, at random per row and node: repeated rows change the draws"
 
-VOTES_AND_COUNTS = "the majority of the trees predicts, leaf counts make the probabilities, as in the paper: they may differ"
+VOTES_AND_COUNTS = "the majority of the trees predicts, leaf counts give probabilities, as in the paper: they may differ"
 
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "BudgetedForestClassifier": {
@@ -22,6 +20,10 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
         "check_classifiers_train": VOTES_AND_COUNTS,
         "check_decision_proba_consistency": VOTES_AND_COUNTS,
     },
-    "CostSensitiveTreeClassifier": {"check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION},
-    "CostSensitiveTreeRegressor": {"check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION},
+    "CostSensitiveTreeClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION
+    },
+    "CostSensitiveTreeRegressor": {
+        "check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION
+    },
 }

@@ -38,7 +38,9 @@ def public_estimators() -> list[str]:
     return sorted(
         name
         for name, home in costwise._HOME.items()
-        if home.startswith("costwise.estimators.") and name not in NOT_FITTED_BY_US and name[0].isupper()
+        if home.startswith("costwise.estimators.")
+        and name not in NOT_FITTED_BY_US
+        and name[0].isupper()
     )
 
 

@@ -51,7 +51,9 @@ def test_gradients_are_their_definition(documents, weighted):
         pick = [[column[i] for i in rows] for column in (grades, scores, weights)]
         gradient, curvature = naive.lambda_gradients(*pick, CUT)
         assert out[0, rows] == pytest.approx(gradient, abs=1e-12)
-        assert loss.curvature(out, threads)[0, rows] - LEAST_CURVATURE == pytest.approx(curvature, abs=1e-9)
+        assert loss.curvature(out, threads)[0, rows] - LEAST_CURVATURE == pytest.approx(
+            curvature, abs=1e-9
+        )
 
 
 def problem(n=900, n_queries=45, seed=0):

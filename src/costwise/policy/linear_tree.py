@@ -94,7 +94,11 @@ class LinearTree:
                 return f"array {name} has shape {getattr(self, name).shape}, not {shape}"
         if k == 0 or self.n_outputs == 0:
             return "the tree has no nodes or no outputs"
-        if self.start[0] != 0 or self.start[-1] != entries or (self.start[1:] < self.start[:-1]).any():
+        if (
+            self.start[0] != 0
+            or self.start[-1] != entries
+            or (self.start[1:] < self.start[:-1]).any()
+        ):
             return "array start is not a rising list of positions"
         if entries and not (self.features.min() >= 0 and self.features.max() < n_features):
             return f"a feature is not one of the {n_features} columns"

@@ -53,7 +53,7 @@ class ContractError(AssertionError):
         self.law, self.check, self.row = law, check, row
 
 
-class Broken(Exception):  # noqa: N818  never leaves this package
+class Broken(Exception):
     """What a check found, before it is put under its law."""
 
     def __init__(self, found: str, row: int | None = None) -> None:
