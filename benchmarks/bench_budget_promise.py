@@ -72,7 +72,10 @@ def main() -> None:
     splits = given.splits or (10 if given.quick else 200)
     names = given.only or [case[0] for case in CASES]
     cases = [case for case in CASES if case[0] in names]
-    lines = [run_case(case, splits, given.confidence, given.data, given.seed) for case in cases]
+    lines = []
+    for case in cases:
+        lines.append(run_case(case, splits, given.confidence, given.data, given.seed))
+        print(lines[-1], flush=True)
     heads = [
         "data (half for training)", "budget", "splits", "over budget", "p (share <= 1 - confidence)",
         "use of the budget", "refits", "seconds", "kept",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from costwise import datasets
 from costwise.costs import Costs
@@ -113,6 +114,8 @@ def test_penalties_of_cegb_buy_less_when_they_are_high(data):
 
 def test_other_models_pay_for_every_column_they_may_use(data):
     X, y, costs = data
-    model = _peers.Priced(HistGradientBoostingClassifier(max_iter=2), costs=costs).fit(X, y)
-    assert (model.cost(X) == costs.total).all()
+    model = _peers.Priced(LogisticRegression(max_iter=20), costs=costs).fit(X.fillna(0), y)
+    assert (model.cost(X.fillna(0)) == costs.total).all()
     assert not hasattr(model, "n_rounds_")
+    trees = _peers.Priced(HistGradientBoostingClassifier(max_iter=2), costs=costs).fit(X, y)
+    assert trees.cost(X).mean() < costs.total

@@ -11,9 +11,8 @@ from sklearn.utils import ClassifierTags, RegressorTags, get_tags
 from sklearn.utils.validation import _check_feature_names
 
 from costwise.costs import Costs, as_floats
-from costwise.estimators._foreign_lightgbm import from_lightgbm
 from costwise.estimators.base import CostAware, CostAwareClassifier
-from costwise.estimators.priced_model import PricedModel, from_sklearn_trees
+from costwise.estimators.priced_model import ADAPTERS, PricedModel
 from costwise.policy.base import Policy
 from costwise.policy.output import Output
 from costwise.policy.tree import TreePolicy
@@ -108,9 +107,9 @@ class Priced(CostAware):
 
 def _policy(model: Any, costs: Costs) -> Policy:
     """Trees by row; other models by all columns they can be seen to use."""
-    policy = from_lightgbm(model, costs) or from_sklearn_trees(model, costs)
-    if policy is not None:
-        return policy
+    for adapt in ADAPTERS:
+        if (policy := adapt(model, costs)) is not None:
+            return policy
     used = np.asarray(getattr(model, "feature_importances_", np.ones(costs.n_features)))
     if is_classifier(model):
         output, method = Output("probabilities", np.asarray(model.classes_)), "predict_proba"
