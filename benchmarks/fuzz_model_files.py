@@ -40,7 +40,10 @@ def sample_models(folder: Path) -> tuple[list[Path], np.ndarray]:
             RandomForestRegressor(2, max_depth=3, random_state=0).fit(X.to_numpy(), y)
         ),
     ]
-    models += [make(name).fit(X, y.astype(float) if name.endswith("Regressor") else y) for name in public_estimators()]
+    models += [
+        make(name).fit(X, y.astype(float) if name.endswith("Regressor") else y)
+        for name in public_estimators()
+    ]
     paths = []
     for number, model in enumerate(models):
         paths.append(folder / f"{number}.costwise")

@@ -8,7 +8,7 @@ WEIGHTS_AND_VALIDATION = "a random share of the rows is kept for pruning: a repe
 
 RANDOM_SAMPLES = "rows are held out, and thresholds drawn, at random per row and node: repeated rows change the draws"
 
-VOTES_AND_COUNTS = "the majority of the trees predicts, leaf counts give probabilities, as in the paper: they may differ"
+VOTES_AND_COUNTS = "the majority of the trees predicts, leaf counts give probabilities, as in the paper"
 
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "BudgetedForestClassifier": {

@@ -60,7 +60,7 @@ def demo(
             heart.costs,
             METHODS,
             BUDGETS,
-            n_splits=3,
+            n_splits=2,
             effort=4,
             random_state=0,
             verbose=1,
