@@ -1,6 +1,6 @@
 """A gate in front of an exact model, drawn: the two synthetic problems of the ADAPT paper.
 
-    python examples/adaptive_gate.py --figure gates.png
+    python examples/adaptive_gate.py --plot gates.png
 
 The first two rows are the paper's Figure 2: the data and the exact model, then, for a linear and for
 a boosted pair, who answers where at the start and after ten iterations (shaded: sent on to the exact
@@ -112,10 +112,10 @@ def synthetic_2(draw: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--figure", help="where to draw; nothing is drawn without it")
+    parser.add_argument("--plot", metavar="FILE", help="draw the figure into this file")
     args = parser.parse_args()
     figure, draw = None, None
-    if args.figure:
+    if args.plot:
         import matplotlib
 
         matplotlib.use("Agg")
@@ -126,7 +126,7 @@ def main() -> None:
     synthetic_2(draw)
     if figure is not None:
         figure.tight_layout()
-        figure.savefig(args.figure, dpi=120)
+        figure.savefig(args.plot, dpi=120)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,15 @@
 here still fail, so that the table cannot grow stale.
 """
 
-WEIGHTS_AND_VALIDATION = "a random share of the rows is kept for pruning: a repeated row may be drawn or not, a heavy one goes whole"
+WEIGHTS_AND_VALIDATION = (
+    "a random share of the rows is kept for pruning: repeated rows may be divided, a heavy one not"
+)
 
 RANDOM_SAMPLES = "rows are held out, and thresholds drawn, at random per row and node: repeated rows change the draws"
 
-VOTES_AND_COUNTS = "the majority of the trees predicts, leaf counts give probabilities, as in the paper"
+VOTES_AND_COUNTS = (
+    "the majority of the trees predicts, leaf counts give probabilities, as in the paper"
+)
 
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "BudgetedForestClassifier": {
