@@ -40,7 +40,8 @@ class CostAware(BaseEstimator):
         super().__init_subclass__(**kwargs)
 
     def _check_fitted(self) -> None:
-        check_is_fitted(self, "policy_")
+        if not hasattr(self, "policy_"):
+            check_is_fitted(self, "policy_")
 
     # Reading data --------------------------------------------------------------------------------
 
@@ -66,7 +67,8 @@ class CostAware(BaseEstimator):
     def _read(self, X: Any) -> npt.NDArray[Any]:
         """Check the shape and names of X; only columns that may be read are looked at."""
         self._check_fitted()
-        reads = self.policy_.reads
+        if self._is_plain(X):
+            return X
         if hasattr(X, "columns") and hasattr(X, "__getitem__"):
             _check_feature_names(self, X, reset=False)
             if len(X.columns) != self.n_features_in_:
@@ -74,12 +76,23 @@ class CostAware(BaseEstimator):
                     f"X has {len(X.columns)} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input."
                 )
-            X = read_frame(X, reads)
+            X = read_frame(X, self.policy_.reads)
         else:
             X = validate_data(
                 self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False
             )
         return X
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether there is nothing to check or convert: single rows should not pay for it."""
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in (np.float64, np.float32)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
 
     # Predicting ----------------------------------------------------------------------------------
 
