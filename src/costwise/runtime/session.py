@@ -196,9 +196,10 @@ class Session:
             self._note_evaluations()
             if not bundles:
                 return
-            draft = self._till.copy()
+            # Without a limit everything fits, and nothing need be drafted.
+            draft = None if self._till.limit is None else self._till.copy()
             for bundle in bundles:
-                if not draft.buy(bundle, self._case.evaluated):
+                if draft is not None and not draft.buy(bundle, self._case.evaluated):
                     self._case.refuse(bundle)
                     continue
                 self._pending += [
