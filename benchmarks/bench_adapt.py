@@ -297,7 +297,8 @@ def growth(args: argparse.Namespace) -> dict[str, float]:
         lightgbm.LGBMClassifier(n_estimators=100, max_depth=3, num_leaves=8, verbose=-1).fit(X, y)
         rates["LightGBM"] = 100 / (time.perf_counter() - start)
         print(f"  {'LightGBM':20s}   100 trees: {rates['LightGBM']:7.0f} trees / s")
-    print(f"  ADAPT-GBRT / Greedy Miser: {rates['ADAPT-GBRT'] / rates['GreedyMiser again']:.2f}")
+    fastest = max(rates["GreedyMiser"], rates["GreedyMiser again"])
+    print(f"  ADAPT-GBRT / the faster Greedy Miser: {rates['ADAPT-GBRT'] / fastest:.2f}")
     return rates
 
 

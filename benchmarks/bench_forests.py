@@ -61,9 +61,7 @@ def load(name: str, folder: str | None, seed: int, quick: bool) -> tuple[Any, ..
         sizes = (2000, 1000, 2000) if quick else (19761, 8468, 10000)
     else:
         file = np.load(f"{folder}/miniboone_sample.npz")
-        parts = [
-            (file[f"X_{p}"], file[f"y_{p}"]) for p in ("train", "valid", "test") if f"X_{p}" in file
-        ]
+        parts = [(file[f"X_{p}"], file[f"y_{p}"]) for p in ("train", "val", "test")]
         X, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         sizes = (2000, 1000, 2000) if len(X) >= 5000 else (2000, 0, len(X) - 2000)
     rows = np.split(rng.permutation(len(X)), np.cumsum(sizes))[:3]
