@@ -151,6 +151,7 @@ def test_threads_do_not_matter():
     assert (one[0].thresholds == two[0].thresholds).all()
 
 
+@pytest.mark.compiled
 def test_read_only_data_compiles_nothing_new():
     from costwise.core import binning
 
