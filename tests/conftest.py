@@ -28,7 +28,12 @@ os.environ.setdefault("NUMBA_CACHE_DIR", _kernel_cache())
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile once, before the workers start, instead of once in each of them."""
-    if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
+    uncompiled = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+    if (
+        not uncompiled
+        and not hasattr(config, "workerinput")
+        and config.getoption("numprocesses", None)
+    ):
         import costwise
 
         costwise.warm_up()
