@@ -18,7 +18,7 @@ BITS = 21
 
 @dataclass
 class Prices:
-    """What a model has bought (section 1: marginal cost of a feature given what is acquired)."""
+    """What a model has bought (the marginal cost of a feature given what is acquired)."""
 
     price: list[int]
     group: list[int]

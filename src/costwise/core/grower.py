@@ -1,7 +1,7 @@
 """Growing one tree, level by level, with prices that change while it grows.
 
 Every level is scored once, without prices. Then splits are taken one after the other, the best net
-worth first, and each purchase re-prices what is left (METHODS of Greedy Miser, equation 5).
+worth first, and each purchase re-prices what is left (equation 5 of the Greedy Miser paper).
 """
 
 from __future__ import annotations

@@ -316,8 +316,8 @@ class Miser(CostAware):
     def lam_max(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> float:
         """Return the ``lam`` from which on nothing that has a price is bought.
 
-        It is the largest ratio of gain to price among the first splits (METHODS of the grid in the
-        paper are not printed; above this value no split pays for itself).
+        It is the largest ratio of gain to price among the first splits. The paper does not print its
+        grid; above this value no split pays for itself.
         """
         probe = copy.copy(self)
         probe.seed_ = 0
