@@ -76,6 +76,10 @@ def test_cut_is_the_linear_program_and_the_dual_is_within_its_gap(seed, lam, kin
     dual = PrunedForestClassifier(forest, lam, solver="dual", **settings).fit(X[25:], y[25:])
     assert dual.objective_ >= exact.objective_ - 2e-6
     assert dual.objective_ - dual.gap_ <= exact.objective_ + 2e-6
+    p = dual._problem
+    for simple in (np.zeros(len(p.trees.left), dtype=bool), p.trees.left >= 0):
+        error, bill = p.parts(simple)
+        assert dual.objective_ <= error + lam * bill + 1e-12
 
 
 def test_objective_is_the_naive_sum():

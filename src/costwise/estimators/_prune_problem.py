@@ -206,6 +206,10 @@ class PruneProblem:
         best, bound = np.inf, -np.inf
         kept = expanded.copy()
         tree = (trees.left, trees.right, self.error, toll)
+        for start in (np.zeros(n_nodes, dtype=bool), trees.left >= 0):
+            value = self._polish(lam, start, users, burden, worth, tree, price)
+            if value < best:
+                best, kept = value, start
         for iteration in range(1, max_iter + 1):
             kernels.add_burdens(self.at_node, self.pair, beta, burden, charged)
             kernels.solve_trees(0, n_nodes, *tree, burden, worth, expanded)
