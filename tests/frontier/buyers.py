@@ -10,17 +10,18 @@ class Buyer(ClassifierMixin, BaseEstimator):
     """Always right for the share ``level`` of the rows, at a mean bill of about ``level``.
 
     ``dearer`` is added to the bill when it was fitted on at least ``whole`` rows: a refit that
-    costs more than its folds did.
+    costs more than its folds did. It buys nothing when fitted on ``nothing_at`` rows.
     """
 
     trade_off_parameters = ("level",)
     fits = 0
 
-    def __init__(self, level=0.5, dearer=0.0, whole=10**9, noise=0.0, costs=None):
+    def __init__(self, level=0.5, dearer=0.0, whole=10**9, noise=0.0, nothing_at=(), costs=None):
         self.level = level
         self.dearer = dearer
         self.whole = whole
         self.noise = noise
+        self.nothing_at = nothing_at
         self.costs = costs
 
     def trade_off_grid(self, X, y):
@@ -33,6 +34,8 @@ class Buyer(ClassifierMixin, BaseEstimator):
         self.policy_ = None
         self.weighted_ = sample_weight is not None
         self.more_ = self.dearer if len(y) >= self.whole else 0.0
+        if len(y) in self.nothing_at:
+            self.more_ = -self.level
         return self
 
     def predict(self, X):

@@ -133,6 +133,17 @@ def test_a_refit_that_buys_much_less_than_its_folds_is_not_what_was_validated():
     assert noisy.best_params_["level"] == 0.7
 
 
+def test_a_refit_may_not_be_like_the_one_fold_that_bought_nothing():
+    X, y = rows()
+    every = np.arange(120)
+    folds = [(every[:n], every[n:]) for n in (80, 90, 91)]
+    search = BudgetSearchCV(
+        Buyer(nothing_at=(80, 120)), 0.6, cv=folds, refine=0, trade_off=[{"level": 0.5}]
+    )
+    with pytest.raises(ValueError, match="no model keeps it"):
+        search.fit(X, y)
+
+
 def test_after_the_search_it_is_the_model(searched, priced, tmp_path):
     X, y, costs = priced
     model = searched.best_estimator_

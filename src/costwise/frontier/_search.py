@@ -109,7 +109,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     best is fitted and billed on its own training rows; from cross-validation it is known how much
     more new rows pay than training rows. If that bill and the margin are over the budget, the next
     best point has its turn; so it has if the model pays clearly less than every model of its folds,
-    since it is then not what was validated.
+    or than half of their mean, since it is then not what was validated.
 
     A budget that no point fits is refused. A model that buys nothing is chosen only with a
     ``CostwiseWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger

@@ -46,7 +46,8 @@ class Measured:
     gap: float
     """How much more a validation row pays than a training row, on average."""
     least: float
-    """The lowest mean bill that a fold's model has for its own training rows."""
+    """What a model fitted on all rows must pay for its training rows to count as the one that was
+    validated: as much as the cheapest model of a fold, and half of what they pay on average."""
 
 
 def make_candidates(estimator: Any, rows: Rows, param_grid: Any, trade_off: Any) -> list[Candidate]:
@@ -161,7 +162,8 @@ class Sweep:
         mean = float(sums.sum()) / QUANTA_PER_UNIT / sizes.sum()
         gap = mean - float((training * sizes).sum() / sizes.sum())
         scores = np.array([s["score"] for s in found])
-        return Measured(number, stage, scores, sums, gap, float(training.min()))
+        least = float(max(training.min(), training.mean() / 2))
+        return Measured(number, stage, scores, sums, gap, least)
 
     def seconds(self, number: int) -> float:
         """Mean time of fitting a candidate."""
