@@ -37,7 +37,7 @@ def one_split(X, y, costs, budget, confidence, seed):
         costs=costs, penalty="row", n_rounds=20, learning_rate=0.3, n_jobs=1
     )
     search = BudgetSearchCV(
-        model, budget, cv=3, scoring="neg_log_loss", confidence=confidence, horizon=len(X_test),
+        model, budget, cv=5, scoring="neg_log_loss", confidence=confidence, horizon=len(X_test),
         trade_off=model.trade_off_grid(X_train, y_train)[::3], refine=4,
     )  # fmt: skip
     with warnings.catch_warnings():
