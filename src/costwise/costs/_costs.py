@@ -19,6 +19,7 @@ from costwise.costs._money import (
     as_floats,
     to_quanta,
 )
+from costwise.costs._reading import read_groups, read_prices, some
 from costwise.exceptions import CostsError
 
 if TYPE_CHECKING:
@@ -92,12 +93,14 @@ class Costs:
         evaluation: Any = 0,
         unit: str = "",
     ) -> None:
-        names, amounts = _read_prices(prices)
+        names, amounts = read_prices(prices)
         self._names = names
         self._index: dict[str, int] = {name: i for i, name in enumerate(names or ())}
         self._price = np.array(amounts, dtype=np.int64)
+        fees, members = read_groups(groups or {}, self.index)
+        self._group_names = tuple(groups or {})
         self._group = np.full(len(amounts), -1, dtype=np.int32)
-        self._group_names, fees = self._read_groups(groups or {})
+        self._group[list(members)] = list(members.values())
         self._fee = np.array(fees, dtype=np.int64)
         self._evaluation = to_quanta(evaluation, "evaluation")
         if not isinstance(unit, str):
@@ -111,40 +114,6 @@ class Costs:
                 f"all features together cost {as_float(sum(amounts) + sum(fees)):,.0f}: a full bill "
                 f"goes up to {MOST_QUANTA / QUANTA_PER_UNIT:,.0f}. Use a larger unit."
             )
-
-    def _read_groups(
-        self, groups: Mapping[str, Mapping[str, Any]]
-    ) -> tuple[tuple[str, ...], list[int]]:
-        if not isinstance(groups, Mapping):
-            raise CostsError(
-                f"groups is a {type(groups).__name__}: give a mapping, "
-                "{'blood': {'fee': 2.1, 'features': ['chol', 'fbs']}}."
-            )
-        fees: list[int] = []
-        for g, (name, spec) in enumerate(groups.items()):
-            if not isinstance(name, str):
-                raise CostsError(f"group name {name!r} is a {type(name).__name__}: use a string.")
-            if not isinstance(spec, Mapping) or set(spec) != {"fee", "features"}:
-                raise CostsError(
-                    f"group {name!r} is {spec!r}: give it as {{'fee': number, 'features': [...]}}."
-                )
-            fees.append(to_quanta(spec["fee"], f"fee of group {name!r}"))
-            members = spec["features"]
-            if isinstance(members, str) or not isinstance(members, Iterable):
-                raise CostsError(
-                    f"features of group {name!r} is {members!r}: give a list of features."
-                )
-            indices = [self.index(feature) for feature in members]
-            if not indices:
-                raise CostsError(f"group {name!r} has no features: list them, or drop the group.")
-            for i in indices:
-                if self._group[i] >= 0:
-                    raise CostsError(
-                        f"feature {self.name(i)!r} is listed twice in the groups, the second time in {name!r}: "
-                        "a feature belongs to at most one group. Remove it from one of them."
-                    )
-                self._group[i] = g
-        return tuple(groups), fees
 
     # What is described ---------------------------------------------------------------------------
 
@@ -231,7 +200,7 @@ class Costs:
         ):
             return int(feature)
         known = (
-            f"the features are {_some(self._names)}"
+            f"the features are {some(self._names)}"
             if self._names is not None
             else f"the features have no names; use a column index from 0 to {self.n_features - 1}"
         )
@@ -339,10 +308,10 @@ class Costs:
                 "array in column order."
             )
         if missing := [name for name in names if name not in self._index]:
-            raise CostsError(f"no price for {_some(missing)}: add it to costs, 0 if it is free.")
+            raise CostsError(f"no price for {some(missing)}: add it to costs, 0 if it is free.")
         if unknown := sorted(set(self._names) - set(names)):
             raise CostsError(
-                f"costs has prices for {_some(unknown)}, which the data does not have: "
+                f"costs has prices for {some(unknown)}, which the data does not have: "
                 "use costs.select(X.columns), or add the columns."
             )
         return self.select(names)
@@ -455,41 +424,3 @@ class Costs:
         groups = f", {len(self._fee)} groups" if len(self._fee) else ""
         unit = f" {self._unit}" if self._unit else ""
         return f"Costs({self.n_features} features{groups}, {self.total:g}{unit} in all)"
-
-
-def _read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
-    if hasattr(prices, "to_dict") and hasattr(prices, "index"):  # a pandas Series
-        if len(twice := prices.index[prices.index.duplicated()]):
-            raise CostsError(f"price of {twice[0]!r} is given twice: keep one.")
-        prices = dict(prices.items())
-    if isinstance(prices, Mapping):
-        names = list(prices)
-        if wrong := [name for name in names if not isinstance(name, str)]:
-            raise CostsError(
-                f"feature name {wrong[0]!r} is a {type(wrong[0]).__name__}: use strings, or give the prices as an "
-                "array in column order."
-            )
-        amounts = [to_quanta(value, f"price of {name!r}") for name, value in prices.items()]
-        result: tuple[tuple[str, ...] | None, list[int]] = tuple(names), amounts
-    elif isinstance(prices, (str, bytes)) or not isinstance(prices, (Sequence, np.ndarray)):
-        raise CostsError(
-            f"prices is a {type(prices).__name__}: give a mapping from feature name to price, or one price per "
-            "column. Use Costs.from_yaml(path) for a file."
-        )
-    else:
-        if isinstance(prices, np.ndarray) and prices.ndim != 1:
-            raise CostsError(
-                f"prices has shape {prices.shape}: give one price per column, shape (d,)."
-            )
-        result = None, [to_quanta(value, f"price of column {i}") for i, value in enumerate(prices)]
-    if not result[1]:
-        raise CostsError("prices is empty: give the price of every feature.")
-    return result
-
-
-def _some(names: Sequence[str] | None, most: int = 5) -> str:
-    """A few names for a message."""
-    names = list(names or ())
-    return ", ".join(repr(n) for n in names[:most]) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
