@@ -41,7 +41,7 @@ class MomentsEngine:
         self._known: dict[int, np.ndarray] = {}
 
     def _row(self, a, likely):
-        if isinstance(self._gram, np.ndarray):
+        if not self.on_demand:
             return self._gram[a]
         if a not in self._known:
             batch = [a] + [int(b) for b in likely if b != a and int(b) not in self._known]
@@ -49,10 +49,17 @@ class MomentsEngine:
                 self._known[b] = row
         return self._known[a]
 
+    @property
+    def on_demand(self):
+        """Whether rows of the Gram are computed when they are asked for."""
+        return not isinstance(self._gram, np.ndarray)
+
     def prepare(self, features):
         """Fetch the rows of several features at once, where rows are computed on demand."""
+        if not self.on_demand:
+            return
         missing = [int(b) for b in features if int(b) not in self._known]
-        if missing and not isinstance(self._gram, np.ndarray):
+        if missing:
             for b, row in zip(missing, self._gram(np.array(missing)), strict=True):
                 self._known[b] = row
 
@@ -95,11 +102,16 @@ class MomentsEngine:
         if (np.diagonal(lower) ** 2 <= self.floor[features]).any():
             return False
         j = len(features)
-        both = np.linalg.solve(lower, np.hstack([rows, self._start_cross[features]]))
-        V, U = both[:, : rows.shape[1]], both[:, rows.shape[1] :]
-        V[:, features] = lower.T
-        self._factor, self._projected = np.zeros((j + 8, V.shape[1])), np.zeros((j + 8, U.shape[1]))
-        self._factor[:j], self._projected[:j] = V, U
+        d, m = self._start_cross.shape
+        V, U = np.zeros((j + 8, d)), np.zeros((j + 8, m))
+        rest = np.ones(d, dtype=bool)
+        rest[features] = False
+        known = np.hstack([rows[:, rest], self._start_cross[features]])
+        both = np.linalg.solve(lower, known)
+        V[:j, rest], U[:j] = both[:, : known.shape[1] - m], both[:, known.shape[1] - m :]
+        V[:j, features] = lower.T
+        self._factor, self._projected = V, U
+        V, U = V[:j], U[:j]
         self.square = self._start_square - np.add.reduce(V * V, axis=0)
         self.cross = self._start_cross - V.T @ U
         self.square[features] = 0.0
@@ -144,6 +156,8 @@ class QREngine:
         self.total = float(np.add.reduce(targets * targets, axis=None))
         self._measure()
         self.floor = COLLINEAR * np.maximum(scale, self.square)
+
+    on_demand = False
 
     def _measure(self):
         self.square = np.einsum("ij,ij->j", self._columns, self._columns)

@@ -146,6 +146,13 @@ def gains(engine):
     return np.divide(numerator, engine.square, out=np.zeros_like(numerator), where=usable)
 
 
+def gain_of(engine, a):
+    """The same for one feature."""
+    if engine.square[a] <= engine.floor[a]:
+        return 0.0
+    return float(np.add.reduce(engine.cross[a] * engine.cross[a]) / engine.square[a])
+
+
 def group_block(S, r, price, fee, limit):
     """Best first purchase inside an unopened group: greedy on its residual Gram.
 
@@ -206,7 +213,7 @@ class _Search:
         cost, prices = self.prices.taking(a)
         self._read(prices)
         self.spent += cost
-        self.explained += float(gains(self.engine)[a])
+        self.explained += gain_of(self.engine, a)
         self.pivot = min(
             self.pivot, float(self.engine.square[a] * COLLINEAR / self.engine.floor[a])
         )
@@ -224,6 +231,8 @@ class _Search:
         """Everything that costs nothing, whether or not it gains; only the span matters."""
         free = (self.price == 0) & ~self.behind_fee()
         usable = np.flatnonzero(free & (self.engine.square > self.engine.floor))
+        if not usable.size:
+            return
         self.engine.prepare(usable)
         if self.engine.take_together(usable):
             self.note_together(usable)
@@ -246,13 +255,17 @@ class _Search:
         """Best single feature of the open ones: (ratio, [feature], cost, next best)."""
         gain = gains(self.engine)
         worth = (gain > NO_PROGRESS * self.engine.total) & (self.price > 0) & (self.price <= limit)
-        worth &= ~self.behind_fee()
+        if self.fee.size:
+            worth &= ~self.behind_fee()
         ratio = np.divide(gain, self.price, out=np.zeros_like(gain), where=worth)
         a = _best(ratio, self.price)
         if a < 0:
             return 0.0, [], 0, ()
-        likely = np.argsort(-ratio, kind="stable")[:BATCH]
-        return float(ratio[a]), [a], int(self.price[a]), likely[ratio[likely] > 0]
+        likely = ()
+        if self.engine.on_demand:
+            likely = np.argsort(-ratio, kind="stable")[:BATCH]
+            likely = likely[ratio[likely] > 0]
+        return float(ratio[a]), [a], int(self.price[a]), likely
 
     def best_block(self, limit):
         """Best purchase that opens a group, in the form of :meth:`best_single`."""

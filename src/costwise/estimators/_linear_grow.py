@@ -13,9 +13,10 @@ from costwise.core import greedy as gr
 from costwise.core import links
 from costwise.core import moments as mo
 from costwise.core.engines import MomentsEngine, QREngine
+from costwise.core.linear_rows import linear_outputs
 from costwise.estimators._linear_certificate import Certificate, certify
 from costwise.estimators._linear_threads import Run
-from costwise.policy.linear_tree import CHUNK, LinearTree, routing_score, weighted_sum
+from costwise.policy.linear_tree import CHUNK, LinearTree, routing_score
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -220,16 +221,18 @@ def _direction(engine: Any, y_scale: Floats) -> Floats:
 
 def outputs(problem: Problem, node: Node, index: Ints | None, run: Run) -> Floats:
     """What a node says about its rows, by the arithmetic of prediction."""
-    n = len(problem.X) if index is None else len(index)
-    mean = problem.mean[node.features]
+    rows = np.arange(len(problem.X)) if index is None else index
+    coefficient = np.ascontiguousarray(node.coefficient)
+    model = (node.features, problem.mean[node.features], node.intercept, coefficient)
+    out = np.empty((len(rows), len(node.intercept)))
 
-    def of_chunk(start: int) -> Floats:
-        stop = min(start + CHUNK, n)
-        part = problem.X[slice(start, stop) if index is None else index[start:stop]]
-        columns = part.T[node.features].T
-        return weighted_sum(columns, mean, node.intercept, node.coefficient)
+    def fill(start: int) -> None:
+        part = slice(start, start + CHUNK)
+        linear_outputs(problem.X, rows[part], *model, out[part])
 
-    return np.concatenate(list(run(of_chunk, range(0, n, CHUNK))))
+    for _ in run(fill, range(0, len(rows), CHUNK)):
+        pass
+    return out
 
 
 def weighted_cut(score: Floats, weight: Floats | None, below: float = 0.5) -> float | None:
