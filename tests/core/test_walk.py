@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.core import walk
+from costwise.core import shallow, walk
 from costwise.core.trees import Trees
 from costwise.policy import Output, TreePolicy
 from tests.ensembles import random_costs, random_rows, random_trees
@@ -113,3 +113,47 @@ def test_shares_of_rows_cover_all_rows_once(n):
     for share in (0, n // 2, max(n - 5, 0)):
         part = policy.batch(X[share : share + 5])
         assert part.raw.tobytes() == outcome.raw[share : share + 5].tobytes()
+
+
+def score(policy, X, billed):
+    """Values and purchases by all tests at once, whatever the number of rows."""
+    trees = policy.trees
+    raw = np.zeros((len(X), trees.n_outputs))
+    acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
+    model = trees.value, trees.output, trees.base, trees.average
+    shallow.score(X, shallow.list_tests(trees), *model, raw, acquired, 0, len(X))
+    return raw, acquired
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), kind=KINDS, n_trees=st.integers(1, 6), depth=st.integers(0, 4))
+def test_all_tests_at_once_end_where_a_walk_does(seed, kind, n_trees, depth):
+    rng = np.random.default_rng(seed)
+    policy = policy_of(rng, {"depth": depth} | kind, n_trees)
+    X = random_rows(rng, shallow.ROWS + 13)
+    if policy.trees.single:
+        X = X.astype(np.float32)
+    walked = policy.batch(X)
+    for billed in (False, True):
+        raw, acquired = score(policy, X, billed)
+        assert raw.tobytes() == walked.raw.tobytes()
+    assert (acquired == walked.acquired).all()
+
+
+def test_many_rows_through_shallow_trees_equal_few():
+    rng = np.random.default_rng(3)
+    policy, X = policy_of(rng, {"n_outputs": 2}, 5), random_rows(rng, 700)
+    outcome = policy.batch(X)
+    assert policy._tests, "these rows should have been scored, not walked"
+    few = policy.batch(X[:100])
+    assert outcome.raw[:100].tobytes() == few.raw.tobytes()
+    assert (outcome.acquired[:100] == few.acquired).all()
+
+
+def test_only_small_trees_are_scored_at_once():
+    rng = np.random.default_rng(0)
+    assert shallow.list_tests(random_trees(rng, depth=9, n_trees=3)) is None
+    stump = {"threshold": [0.5, 0, 0], "value": [[0.0], [1.0], [2.0]], "root": [0], "base": [0.0]}
+    twice = Trees.build([0, -1, -1], left=[1, -1, -1], right=[1, -1, -1], **stump)
+    assert twice.problem(1) is None, "walking it is safe"
+    assert shallow.list_tests(twice) is None, "a node with two parents has no place of its own"

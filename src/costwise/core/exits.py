@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.walk import ABREAST, BOUGHT, REFUSED, UNKNOWN, WAITED, _add, _fits, _next_node
+from costwise.core.walk import (
+    ABREAST,
+    BOUGHT,
+    REFUSED,
+    UNKNOWN,
+    WAITED,
+    _fits,
+    _next_node,
+    add_trees,
+)
 
 PROXIMITY, SCORE, RANK, CAPACITY = 0, 1, 2, 3
 """Rules by which documents of a query leave; see ``policy.exit``."""
@@ -35,8 +44,13 @@ def walk_stage(X, nodes, value, root, output, first, last, rows, raw, acquired):
                             acquired[rows[low + j], feature] = True
                         at[j] = _next_node(node, X[rows[low + j], feature])
                         walking = True
-            for j in range(abreast):
-                _add(raw, rows[low + j], value, at[j], output[tree])
+            if value.shape[1] == 1:
+                for j in range(abreast):
+                    raw[rows[low + j], output[tree]] += value[at[j], 0]
+            else:
+                for j in range(abreast):
+                    for k in range(value.shape[1]):
+                        raw[rows[low + j], k] += value[at[j], k]
 
 
 @kernel()
@@ -119,9 +133,9 @@ def walk_stage_limited(
                 else:
                     following[tail_of_line[item]] = walk
                 tail_of_line[item] = walk
-        for walk in range(n_walks):
-            _add(raw, rows[start + walk // size], value, at[walk], output[first + walk % size])
         for place in range(start, bounds[query + 1]):
+            document = at[(place - start) * size : (place - start + 1) * size]
+            add_trees(raw, rows[place], value, document, output[first:last], size)
             evaluated[rows[place]] += size
 
 

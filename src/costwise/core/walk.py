@@ -10,8 +10,11 @@ from costwise.core.threads import Threads, count_threads
 # What is known about a feature of the row in hand.
 UNKNOWN, WAITED, BOUGHT, REFUSED = 0, 1, 2, 3
 
-BLOCK = 8192
 ABREAST = 8
+"""Rows that walk side by side, so that one row's memory access hides behind another's."""
+
+BLOCK_BYTES = 1 << 19
+"""Rows of this size stay in the cache while one tree after the other passes over them."""
 
 
 @kernel()
@@ -24,25 +27,42 @@ def _next_node(node, x):
 
 
 @kernel()
-def _add(raw, row, value, at, output):
-    """Add what a node says to the raw output."""
+def add_nodes(raw, low, n, value, at, output):
+    """Add what the nodes reached by rows ``low..low + n`` say to their raw outputs.
+
+    A loop of its own, since a call with arrays costs more than an addition.
+    """
     if value.shape[1] == 1:
-        raw[row, output] += value[at, 0]
+        for j in range(n):
+            raw[low + j, output] += value[at[j], 0]
     else:
-        for k in range(value.shape[1]):
-            raw[row, k] += value[at, k]
+        for j in range(n):
+            for k in range(value.shape[1]):
+                raw[low + j, k] += value[at[j], k]
 
 
 @kernel()
-def _finish(raw, row, base, average, n_trees):
-    """Turn the sum over trees into the raw output."""
-    for k in range(raw.shape[1]):
-        if not average:
-            raw[row, k] = base[k] + raw[row, k]
-        elif n_trees > 0:
-            raw[row, k] = raw[row, k] / n_trees
+def add_trees(raw, row, value, at, output, n_trees):
+    """Add what the nodes reached in the first trees say to the raw output of one row."""
+    for tree in range(n_trees):
+        if value.shape[1] == 1:
+            raw[row, output[tree]] += value[at[tree], 0]
         else:
-            raw[row, k] = base[k]
+            for k in range(value.shape[1]):
+                raw[row, k] += value[at[tree], k]
+
+
+@kernel()
+def finish(raw, low, high, base, average, n_trees):
+    """Turn the sums over trees into the raw outputs of rows ``low..high``."""
+    for row in range(low, high):
+        for k in range(raw.shape[1]):
+            if not average:
+                raw[row, k] = base[k] + raw[row, k]
+            elif n_trees > 0:
+                raw[row, k] = raw[row, k] / n_trees
+            else:
+                raw[row, k] = base[k]
 
 
 @kernel()
@@ -55,10 +75,9 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
     """
     billed = acquired.shape[0] > 0
     at = np.empty(ABREAST, np.uint64)  # unsigned: no test for a negative index
-    # Blocks of rows stay in cache while one tree after the other passes over them; within a block
-    # several rows walk abreast, so that one row's memory access hides behind another's.
-    for low in range(start, stop, BLOCK):
-        high = min(low + BLOCK, stop)
+    block = max(8 * ABREAST, BLOCK_BYTES // (X.shape[1] * X.itemsize))
+    for low in range(start, stop, block):
+        high = min(low + block, stop)
         for tree in range(root.shape[0]):
             for row in range(low, high, ABREAST):
                 abreast = min(ABREAST, high - row)
@@ -75,10 +94,8 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
                                 acquired[row + j, feature] = True
                             at[j] = _next_node(node, X[row + j, feature])
                             walking = True
-                for j in range(abreast):
-                    _add(raw, row + j, value, at[j], output[tree])
-        for row in range(low, high):
-            _finish(raw, row, base, average, root.shape[0])
+                add_nodes(raw, row, abreast, value, at, output[tree])
+        finish(raw, low, high, base, average, root.shape[0])
 
 
 @kernel()
@@ -157,9 +174,8 @@ def walk_limited(
                 else:
                     following[last[feature]] = tree
                 last[feature] = tree
-        for tree in range(used):
-            _add(raw, row, value, at[tree], output[tree])
-        _finish(raw, row, base, average, used)
+        add_trees(raw, row, value, at, output, used)
+        finish(raw, row, row + 1, base, average, used)
 
 
 def in_threads(walker, n_rows, *arguments, n_jobs=None):

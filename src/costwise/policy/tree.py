@@ -13,6 +13,9 @@ from costwise.exceptions import CostsError
 from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from costwise.policy.output import Output
 
+MANY = 512
+"""Rows from which shallow trees are scored instead of walked; below, it is not worth the tables."""
+
 
 class TreePolicy(Policy):
     """Walks through trees, buying what the nodes on the way test.
@@ -40,6 +43,7 @@ class TreePolicy(Policy):
         self.trees = trees
         self._lists: _Lists | None = None
         self._packed: Any = None
+        self._tests: Any = None
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -67,7 +71,10 @@ class TreePolicy(Policy):
         if limit is None:
             acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
             evaluated = np.full(len(X), trees.n_trees, dtype=np.int64)
-            walk.in_threads(walk.walk, len(X), *model, trees.average, raw, acquired)
+            if len(X) >= MANY and self._is_shallow():
+                self._score(X, raw, acquired)
+            else:
+                walk.in_threads(walk.walk, len(X), *model, trees.average, raw, acquired)
         else:
             acquired = np.zeros(X.shape, dtype=bool)
             evaluated = np.zeros(len(X), dtype=np.int64)
@@ -76,6 +83,21 @@ class TreePolicy(Policy):
                 np.int64(flat.evaluation), np.int64(limit), raw, acquired, evaluated,
             )  # fmt: skip
         return Outcome(raw, acquired, evaluated)
+
+    def _is_shallow(self) -> bool:
+        """Whether all tests of a tree at once beat a walk."""
+        from costwise.core import shallow
+
+        if self._tests is None:
+            self._tests = shallow.list_tests(self.trees) or ()
+        return bool(self._tests)
+
+    def _score(self, X: Floats, raw: Floats, acquired: npt.NDArray[np.bool_]) -> None:
+        from costwise.core import shallow, walk
+
+        trees = self.trees
+        model = (X, self._tests, trees.value, trees.output, trees.base, trees.average)
+        walk.in_threads(shallow.score, len(X), *model, raw, acquired)
 
     def state(self) -> State:
         """The arrays of the trees."""
