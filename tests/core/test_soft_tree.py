@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costwise.estimators._cstc_level import Level
 from costwise.estimators._cstc_objective import EPSILON, Objective, Topology
 from tests.naive import linear as naive
 
@@ -78,3 +79,23 @@ def test_gradient_of_some_nodes_is_a_part_of_the_whole():
     _, part, part_theta, _ = o.value(B, theta, o.outputs(B), None, [3, 5])
     np.testing.assert_allclose(part, G[:, [3, 5]], rtol=1e-12)
     np.testing.assert_allclose(part_theta, g_theta[[3, 5]], rtol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(list(SHAPES)), st.integers(1, 2), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_a_level_with_its_surroundings_fixed_is_the_whole_objective(seed, shape, m, bounded):
+    o, B, theta = make(seed, shape, m)
+    F = o.outputs(B)
+    bounds = o.bounds(0.5 * B) if bounded else None
+    rng = np.random.default_rng(seed)
+    for nodes in o.topology.levels():
+        moved, moved_theta = B.copy(), theta.copy()
+        moved[:, nodes] += 0.1 * rng.normal(size=moved[:, nodes].shape)
+        moved_theta[nodes] += 0.1 * rng.normal(size=len(nodes))
+        own = o.outputs(np.ascontiguousarray(moved[:, nodes]))
+        value, G, slopes, ends = Level(o, nodes, F, theta).value(moved, moved_theta, own, bounds)
+        expected = o.value(moved, moved_theta, bounds=bounds)
+        assert value == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(G, expected[1][:, nodes], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(slopes, expected[2][nodes], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(ends, expected[3], rtol=1e-9, atol=1e-12)

@@ -79,6 +79,16 @@ class Bounds:
     """Of the path norms, (K, T)."""
 
 
+@dataclass(frozen=True)
+class Penalties:
+    """The l1 term, the price of each path (K,), and the divisors of both gradients."""
+
+    l1: float
+    path_price: Floats
+    weight: Floats
+    norm: Floats
+
+
 @dataclass
 class Objective:
     """J, its gradient, and its quadratic upper bounds.
@@ -133,21 +143,26 @@ class Objective:
         squared: Floats = np.add.reduce(B[:-1] ** 2, axis=2).T
         return squared
 
-    def _penalties(self, B: Floats, bounds: Bounds | None) -> tuple[float, Floats, Floats, Floats]:
-        """The l1 term, the price of each path, and the divisors of both gradients."""
+    def penalties(self, B: Floats, bounds: Bounds | None) -> Penalties:
+        """What coefficients cost, or the bound of it."""
         square = self._square(B)
         path = self.path @ (square @ self.member)
         if bounds is None:
             weight, norm = np.sqrt(square + EPSILON**2), np.sqrt(path + EPSILON**2)
-            return (
-                self.rho * float((weight - EPSILON).sum()),
-                (norm - EPSILON) @ self.price,
-                weight,
-                norm,
-            )
+            l1 = self.rho * float((weight - EPSILON).sum())
+            return Penalties(l1, (norm - EPSILON) @ self.price, weight, norm)
         weight = ((square + EPSILON**2) / bounds.weight + bounds.weight) / 2 - EPSILON
         norm = ((path + EPSILON**2) / bounds.path + bounds.path) / 2 - EPSILON
-        return self.rho * float(weight.sum()), norm @ self.price, bounds.weight, bounds.path
+        l1 = self.rho * float(weight.sum())
+        return Penalties(l1, norm @ self.price, bounds.weight, bounds.path)
+
+    def add_penalties(
+        self, G: Floats, B: Floats, ends: Floats, nodes: list[int], penalties: Penalties
+    ) -> None:
+        """Add the gradient of the penalties to that of the loss, (d + 1, len(nodes), m)."""
+        pull = self.path.T @ (self.lam * ends[:, None] * self.price / penalties.norm)
+        divisor = self.rho / penalties.weight[nodes] + pull[nodes] @ self.member.T
+        G[:-1] += divisor.T[:, :, None] * B[:-1][:, nodes]
 
     def curvature(self, bounds: Bounds, ends: Floats, reach: Floats) -> Floats:
         """Diagonal of the bound's second derivative, (K, d): what to scale variables by."""
@@ -164,8 +179,8 @@ class Objective:
         """
         K = self.topology.n_nodes
         nodes = list(range(K)) if nodes is None else nodes
-        l1, path_price, weight, norm = self._penalties(B, bounds)
-        cost = self.lam * path_price
+        penalties = self.penalties(B, bounds)
+        cost = self.lam * penalties.path_price
         F = self.outputs(B) if F is None else F
         topology = self.topology
 
@@ -186,7 +201,5 @@ class Objective:
             gradient += product
         G = gradient.reshape(len(B), len(nodes), B.shape[2])
         ends = total[2]
-        pull = self.path.T @ (self.lam * ends[:, None] * self.price / norm)
-        divisor = self.rho / weight[nodes] + pull[nodes] @ self.member.T
-        G[:-1] += divisor.T[:, :, None] * B[:-1][:, nodes]
-        return float(total[0, 0]) + l1, G, total[1][nodes], ends
+        self.add_penalties(G, B, ends, nodes, penalties)
+        return float(total[0, 0]) + penalties.l1, G, total[1][nodes], ends

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from costwise.core import links
+from costwise.estimators._cstc_level import around
 from costwise.estimators._cstc_objective import Objective
 from costwise.estimators._linear_grow import weighted_cut
 
@@ -88,28 +89,29 @@ def _level(
     scale = 1.0 / np.sqrt(scale)
     theta_scale = 1.0 / np.sqrt(reach[nodes])
     size = state.B[:, nodes].size
-    trial_B, trial_theta, trial_F = state.B.copy(), state.theta.copy(), F.copy()
+    trial_B, trial_theta = state.B.copy(), state.theta.copy()
+    level = around(objective, nodes, F, state.theta)
 
-    def place(z: Floats) -> None:
+    def place(z: Floats) -> Floats:
         trial_B[:, nodes] = z[:size].reshape(len(trial_B), len(nodes), -1) * scale
         trial_theta[nodes] = z[size:] * theta_scale
-        trial_F[:, nodes] = objective.outputs(np.ascontiguousarray(trial_B[:, nodes]))
+        return objective.outputs(np.ascontiguousarray(trial_B[:, nodes]))
 
     def evaluate(z: Floats) -> tuple[float, Floats]:
-        place(z)
-        value, G, g_theta, _ = objective.value(trial_B, trial_theta, trial_F, bounds, nodes)
+        own = place(z)
+        value, G, g_theta, _ = level.value(trial_B, trial_theta, own, bounds)
         return value, np.concatenate([(G * scale).ravel(), g_theta * theta_scale])
 
     z0 = np.concatenate([(state.B[:, nodes] / scale).ravel(), state.theta[nodes] / theta_scale])
     found = minimize(
         evaluate, z0, jac=True, method="L-BFGS-B", options={"maxiter": INNER, "maxcor": INNER}
     )
-    place(found.x)
-    value, _, _, new_ends = objective.value(trial_B, trial_theta, trial_F, None, nodes)
+    own = place(found.x)
+    value, _, _, new_ends = level.value(trial_B, trial_theta, own, None)
     if value > current:
         # The line search gave up on rounding: stay.
         return current, ends
-    state.B, state.theta, F[:, nodes] = trial_B, trial_theta, trial_F[:, nodes]
+    state.B, state.theta, F[:, nodes] = trial_B, trial_theta, own
     return value, new_ends
 
 
