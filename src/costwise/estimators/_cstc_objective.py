@@ -119,6 +119,8 @@ class Objective:
 
     def __post_init__(self) -> None:
         self.path = self.topology.on_path()
+        d, terms = self.member.shape
+        self._plain = d == terms and bool((self.member == np.eye(d)).all())
         starts = np.cumsum([0] + [len(block) for block in self.blocks])
         self.slices = [slice(a, b) for a, b in pairwise(starts)]
 
@@ -136,8 +138,16 @@ class Objective:
     def bounds(self, B: Floats) -> Bounds:
         """The auxiliaries that are tight at B."""
         square = self._square(B)
-        path = self.path @ (square @ self.member)
+        path = self.path @ self._terms(square)
         return Bounds(np.sqrt(square + EPSILON**2), np.sqrt(path + EPSILON**2))
+
+    def _terms(self, columns: Floats) -> Floats:
+        """Sums over the columns of each price term, (K, T); without fees, the columns themselves."""
+        return columns if self._plain else columns @ self.member
+
+    def _by_column(self, terms: Floats) -> Floats:
+        """Sums over the price terms of each column, (K, d)."""
+        return terms if self._plain else terms @ self.member.T
 
     def _square(self, B: Floats) -> Floats:
         squared: Floats = np.add.reduce(B[:-1] ** 2, axis=2).T
@@ -146,7 +156,7 @@ class Objective:
     def penalties(self, B: Floats, bounds: Bounds | None) -> Penalties:
         """What coefficients cost, or the bound of it."""
         square = self._square(B)
-        path = self.path @ (square @ self.member)
+        path = self.path @ self._terms(square)
         if bounds is None:
             weight, norm = np.sqrt(square + EPSILON**2), np.sqrt(path + EPSILON**2)
             l1 = self.rho * float((weight - EPSILON).sum())
@@ -161,13 +171,13 @@ class Objective:
     ) -> None:
         """Add the gradient of the penalties to that of the loss, (d + 1, len(nodes), m)."""
         pull = self.path.T @ (self.lam * ends[:, None] * self.price / penalties.norm)
-        divisor = self.rho / penalties.weight[nodes] + pull[nodes] @ self.member.T
+        divisor = self.rho / penalties.weight[nodes] + self._by_column(pull[nodes])
         G[:-1] += divisor.T[:, :, None] * B[:-1][:, nodes]
 
     def curvature(self, bounds: Bounds, ends: Floats, reach: Floats) -> Floats:
         """Diagonal of the bound's second derivative, (K, d): what to scale variables by."""
         pull = self.path.T @ (self.lam * ends[:, None] * self.price / bounds.path)
-        return 2.0 * reach[:, None] + self.rho / bounds.weight + pull @ self.member.T
+        return 2.0 * reach[:, None] + self.rho / bounds.weight + self._by_column(pull)
 
     def value(
         self, B: Floats, theta: Floats, F: Floats | None = None, bounds: Bounds | None = None,

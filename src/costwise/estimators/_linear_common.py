@@ -183,17 +183,18 @@ def geometric_budgets(costs: Costs, levels: int, count: int = 12) -> list[float]
     return [float(round(step / 1e9, 9)) for step in steps]
 
 
-def lam_grid(costs: Costs, count: int = 12) -> list[float]:
+def lam_grid(costs: Costs, count: int = 12, dearest: float = 0.3) -> list[float]:
     """Prices of one unit from "hardly buys anything" to "hardly counts", cheapest models first.
 
-    The loss lies between 0 and about 1, so a lam at which the mean feature costs 1 buys nothing.
+    The loss lies between 0 and about 1, so a lam at which the mean feature costs 1 buys nothing;
+    ``dearest`` is what the mean feature costs at the first.
     """
     flat = costs.flat
     total = float(flat.price.sum() + flat.fee.sum()) / QUANTA_PER_UNIT
     if total == 0.0:
         return [0.0]
     dear = len(flat.price) / total
-    return [float(f"{lam:.3g}") for lam in np.geomspace(0.3 * dear, 1e-4 * dear, count)]
+    return [float(f"{lam:.3g}") for lam in np.geomspace(dearest * dear, 1e-4 * dear, count)]
 
 
 def held_out(

@@ -104,7 +104,8 @@ class _CostSensitiveTree(CostAware):
         """Values of ``lam`` from one that buys next to nothing to one that hardly counts prices."""
         names = list(X.columns) if hasattr(X, "columns") else None
         costs = Costs.of(self.costs, np.shape(X)[1], names)
-        return [{"lam": lam} for lam in lam_grid(costs)]
+        # Every level has a loss, and the norm over a path of equal nodes grows with its root.
+        return [{"lam": lam} for lam in lam_grid(costs, dearest=float(np.sqrt(self.depth)))]
 
 
 class CostSensitiveTreeClassifier(CostAwareClassifier, _CostSensitiveTree):
