@@ -38,11 +38,13 @@ ARRAYS = (
 
 @pytest.mark.parametrize(("n_classes", "leaves"), [(2, "vector"), (3, "vector"), (3, "scalar")])
 @pytest.mark.parametrize("lam", [0.0, 0.002, 1e9])
-def test_p_full_zero_is_greedy_miser_tree_for_tree(n_classes, leaves, lam):
+@pytest.mark.parametrize(("newton", "weighted"), [(False, False), (True, False), (True, True)])
+def test_p_full_zero_is_greedy_miser_tree_for_tree(n_classes, leaves, lam, newton, weighted):
     X, y, costs = priced(n_classes)
-    shared = {"costs": costs, "n_rounds": 8, "leaves": leaves, "random_state": 0}
-    miser = GreedyMiserClassifier(lam=lam, **shared).fit(X, y)
-    model = AdaptiveBoostingClassifier(gamma=lam, p_full=0, **shared).fit(X, y)
+    weight = np.random.default_rng(0).random(len(y)) if weighted else None
+    shared = {"costs": costs, "n_rounds": 8, "leaves": leaves, "newton": newton, "random_state": 0}
+    miser = GreedyMiserClassifier(lam=lam, **shared).fit(X, y, weight)
+    model = AdaptiveBoostingClassifier(gamma=lam, p_full=0, **shared).fit(X, y, weight)
     mine, theirs = model.policy_.cheap.trees, miser.policy_.trees
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
@@ -85,18 +87,32 @@ def test_objective_is_that_of_the_paper():
         assert pair_of.objective(pair, q) == pytest.approx(expected, abs=1e-12)
 
 
-def test_loss_for_fixed_shares_falls_round_by_round_without_prices():
+@pytest.mark.parametrize("newton", [False, True])
+def test_loss_for_fixed_shares_falls_round_by_round_without_prices(newton):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 4))
     codes = (X[:, 0] * X[:, 1] > 0).astype(np.intp)
     q, existing_loss = rng.random(200) * 0.6, rng.exponential(size=200)
     with Threads(1) as threads:
         pair_of = duo(X, codes, Costs([1] * 4), threads, existing_loss)
+        pair_of.newton = newton
         values = [
             pair_of.objective(pair_of.grow(q, Settings(min_samples_leaf=5), rounds), q)
             for rounds in range(8)
         ]
     assert (np.diff(values) < 0).all()
+
+
+def test_newton_leaves_get_further_in_as_many_rounds():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 4))
+    codes = (X[:, 0] * X[:, 1] > 0).astype(np.intp)
+    q, values = rng.random(200), []
+    with Threads(1) as threads:
+        pair_of = duo(X, codes, Costs([1] * 4), threads, rng.exponential(size=200))
+        for pair_of.newton in (False, True):
+            values.append(pair_of.objective(pair_of.grow(q, Settings(min_samples_leaf=5), 10), q))
+    assert values[1] < values[0] - 0.01
 
 
 def test_both_ensembles_pay_from_one_purse():
@@ -171,7 +187,7 @@ def test_budget_chooses_within_it_on_validation_rows():
     assert model.score(X[250:], y[250:]) == pytest.approx(chosen["score"])
     assert all(chosen[name] == value for name, value in model.point_.items())
     assert set(trace["rounds"]) == {2, 4, 8}
-    assert {0.0, 0.1, 1.0} <= set(trace["p_full"])
+    assert {0.0, 0.2, 0.6, 1.0} == set(trace["p_full"]) - {0.4}
     assert (trace[trace["p_full"] == 1.0]["sent"] == 1).all()
 
 

@@ -10,8 +10,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 import costwise
-from costwise import AdaptiveLinearClassifier, Costs, datasets
+from costwise import AdaptiveBoostingClassifier, AdaptiveLinearClassifier, Costs, datasets
 from costwise.core import links
+from costwise.estimators._adapt_judge import _thresholds
 from costwise.estimators._adapt_linear import (
     REFIT,
     Distance,
@@ -196,7 +197,7 @@ def test_more_share_sends_more(priced):
 
 
 def test_budget_chooses_the_best_model_within_it_on_validation_rows(priced, monkeypatch):
-    monkeypatch.setattr("costwise.estimators.adaptive_linear.P_GRID", (0.3, 0.8))
+    monkeypatch.setattr("costwise.estimators.adaptive_linear.SHARES", (0.3, 0.8))
     X, y, costs, existing = priced
     model = AdaptiveLinearClassifier(existing, costs=costs, budget=12, max_iter=5, random_state=0)
     model.fit(X[:150], y[:150], validation=(X[150:], y[150:]))
@@ -209,8 +210,32 @@ def test_budget_chooses_the_best_model_within_it_on_validation_rows(priced, monk
     assert model.score(X[150:], y[150:]) == pytest.approx(chosen["score"])
 
 
+@pytest.mark.parametrize("cls", [AdaptiveLinearClassifier, AdaptiveBoostingClassifier])
+def test_sweep_moves_thresholds_of_trained_gates(priced, monkeypatch, cls):
+    monkeypatch.setattr("costwise.estimators.adaptive_linear.SHARES", (0.3, 0.8))
+    X, y, costs, existing = priced
+    small = {"max_iter": 3} if cls is AdaptiveLinearClassifier else {"n_rounds": 6}
+    model = cls(existing, costs=costs, random_state=0, **small)
+    budgets = np.linspace(2, costs.total, 12)
+    path = model.fit_path(X[:150], y[:150], budgets, validation=(X[150:], y[150:]))
+    moved = [m for m in path if m.point_["threshold"] != 0]
+    assert moved
+    for m in moved:  # the verdict of the sweep is that of the model that was made of it
+        chosen = m.trace_[m.trace_["chosen"]].iloc[0]
+        assert m.score(X[150:], y[150:]) == pytest.approx(chosen["score"], abs=1e-12)
+        assert m.cost(X[150:]).mean() == pytest.approx(chosen["cost"], abs=1e-9)
+        assert m.sent(X[150:]).mean() == pytest.approx(chosen["sent"], abs=1e-12)
+
+
+def test_thresholds_lie_between_scores_that_rounding_tells_apart():
+    score = np.array([0.0, 1.0, 1.0 + 1e-14, 2.0, 3.0])
+    found = _thresholds(score, (0.0, 0.4, 0.6, 0.61, 1.0))
+    assert found == pytest.approx([2.5, 1.5, 0.5])
+    assert _thresholds(np.ones(4), (0.5,)) == []
+
+
 def test_a_budget_that_nothing_fits_warns_and_keeps_the_cheapest(monkeypatch):
-    monkeypatch.setattr("costwise.estimators.adaptive_linear.P_GRID", (0.3, 0.8))
+    monkeypatch.setattr("costwise.estimators.adaptive_linear.SHARES", (0.3, 0.8))
     X, y, costs = datasets.make_synthetic_2(200)
     costs = Costs({"x1": 1, "x2": 1}, evaluation=5)
     model = AdaptiveLinearClassifier(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from costwise.core import links
 from costwise.core.threads import Threads
 from costwise.costs import Costs, as_float
-from costwise.estimators._adapt_shares import shares_kl
+from costwise.estimators._adapt_shares import average, shares_kl
 from costwise.estimators._adapt_solver import cheap_losses
 from costwise.estimators._boosting import BinnedData, Booster, Settings, Tree, assemble
 from costwise.estimators._losses import Logistic, Loss, Multinomial
@@ -68,18 +69,26 @@ class Duo:
         One cheap tree a round for all classes, where there are more than two.
     threads : Threads
         Who does the work.
+    newton : bool
+        Leaf values by one Newton step.
+    weight : array (n,), optional
+        What each row counts; ``data`` holds the same weights.
     """
 
     def __init__(
         self, data: BinnedData, codes: Ints, n_classes: int, existing_loss: Floats, costs: Costs,
-        *, vector: bool, threads: Threads,
+        *, vector: bool, threads: Threads, newton: bool = False, weight: Floats | None = None,
     ) -> None:  # fmt: skip
         y = codes.astype(np.float64)
         self.data, self.codes, self.costs, self.threads = data, codes, costs, threads
         self.existing_loss = existing_loss
-        self.loss: Loss = Logistic(y) if n_classes == 2 else Multinomial(y, n_classes)
+        given, self.weight = () if weight is None else (weight,), weight
+        self.loss: Loss = (
+            Logistic(y, *given) if n_classes == 2 else Multinomial(y, n_classes, *given)
+        )
         self.base = self.loss.base()
         self.vector = vector and n_classes > 2
+        self.newton = newton
         self.per_round = 1 if self.vector else self.loss.n_outputs
 
     def grow(self, q: Floats, settings: Settings, n_rounds: int, *, gated: bool = True) -> Pair:
@@ -96,20 +105,31 @@ class Duo:
         gate, cheap = list[Tree](), list[Tree]()
         for _ in range(n_rounds):
             self.loss.gradients(total, self.base, slope, self.threads)
+            bend = self.loss.curvature(slope, self.threads) * share if self.newton else None
             slope *= share
-            parts = [slope] if self.vector else [slope[k : k + 1] for k in range(len(slope))]
-            for output, part in enumerate(parts):
-                tree = booster.grow(part, output=output)
+            for output, part in enumerate(self._parts(slope)):
+                tree = booster.grow(part, output=output, **self._leaves(bend, output))
                 booster.add(tree, total)
                 cheap.append(tree)
             if not gated:
                 continue
             gate_loss.gradients(score, np.zeros(1), gate_slope, self.threads)
-            tree = booster.grow(gate_slope)
+            now = q - gate_slope  # the gate's probabilities
+            tree = booster.grow(gate_slope, curvature=now * (1 - now) if self.newton else None)
             booster.add(tree, score)
             gate.append(tree)
         price = as_float(booster.purchases.total)
         return Pair(gate, cheap, score[0], self.base[:, None] + total, price)
+
+    def _parts(self, rows: Floats) -> list[Floats]:
+        """What the trees of one round are grown on, of (outputs, n)."""
+        return [rows] if self.vector else [rows[k : k + 1] for k in range(len(rows))]
+
+    def _leaves(self, bend: Floats | None, part: int) -> dict[str, Any]:
+        """How the leaf values of a cheap tree are found."""
+        if bend is None:
+            return {}
+        return {"curvature": self._parts(bend)[part], "factor": self.loss.newton_factor}
 
     def alternate(
         self,
@@ -126,7 +146,7 @@ class Duo:
         for _ in range(n_iterations):
             losses = cheap_losses(pair.cheap_scores.T, self.codes)
             excess = losses - self.existing_loss
-            q = shares_kl(pair.gate_score, excess, p_full, equal=equal).q
+            q = shares_kl(pair.gate_score, excess, p_full, equal=equal, weight=self.weight).q
             if last is not None and np.abs(q - last).sum() < 1e-4 * len(q):
                 return  # shares that stand still would grow the same trees again
             pair, last = self.grow(q, settings, n_rounds), q
@@ -141,19 +161,20 @@ class Duo:
         with np.errstate(divide="ignore", invalid="ignore"):
             total += np.where(q > 0, q * np.log(q), 0.0)
             total += np.where(q < 1, (1 - q) * np.log1p(-q), 0.0)
-        return float(np.mean(total))
+        return average(total, self.weight)
 
     def policies(
-        self, pair: Pair, output: Output, n_rounds: int | None = None
+        self, pair: Pair, output: Output, n_rounds: int | None = None, threshold: float = 0.0
     ) -> tuple[TreePolicy, TreePolicy]:
         """The gate and the cheap model after some rounds, all where not stated.
 
-        Gate trees without a split are added up in its base: nothing is evaluated for them.
+        Gate trees without a split are added up in its base: nothing is evaluated for them. So is
+        the score above which rows are sent.
         """
         gate = pair.gate[:n_rounds]
         cheap = pair.cheap if n_rounds is None else pair.cheap[: n_rounds * self.per_round]
         grown = [tree for tree in gate if len(tree.value) > 1]
-        constant = np.zeros(1)
+        constant = np.array([0.0 - threshold])
         for tree in gate:
             if len(tree.value) == 1:
                 constant += tree.value[0]
@@ -168,10 +189,11 @@ class Duo:
         booster = Booster(self.data, self.costs.flat, Settings(), self.threads)
         slope = np.empty((self.loss.n_outputs, len(self.codes)))
         self.loss.gradients(np.zeros_like(slope), self.base, slope, self.threads)
-        parts = [slope] if self.vector else [slope[k : k + 1] for k in range(len(slope))]
-        gains = np.max([booster.root_gains(part) for part in parts], axis=0)
+        gains = np.max([booster.root_gains(part) for part in self._parts(slope)], axis=0)
         prices = booster.purchases.marginal() * 1e-9
         priced = (prices > 0) & (gains > 0)
         return (
-            float((gains[priced] / prices[priced]).max() / len(self.codes)) if priced.any() else 0.0
+            float((gains[priced] / prices[priced]).max() / self.loss.total_weight)
+            if priced.any()
+            else 0.0
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from costwise.costs import Costs, as_floats, budget_quanta
+from costwise.costs import Costs, as_floats
 from costwise.estimators._adapt_existing import (
     Existing,
     default_existing,
@@ -23,10 +22,11 @@ from costwise.estimators._adapt_existing import (
     read_existing,
     read_proba,
 )
+from costwise.estimators._adapt_judge import Judge, Sweep, choose
 from costwise.estimators._held_out import hold_out, read_validation
+from costwise.estimators._linear_common import read_weight
 from costwise.estimators.base import CostAwareClassifier
 from costwise.estimators.priced_model import PricedModel
-from costwise.exceptions import CostwiseWarning
 from costwise.policy.base import Policy
 from costwise.policy.gate import GatePolicy, shared_output
 from costwise.policy.output import Output
@@ -34,87 +34,13 @@ from costwise.policy.output import Output
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-Maker = Callable[[], tuple[Policy, Policy]]
-
-P_GRID = (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.85, 1.0)
-"""Shares of rows sent on that a sweep tries."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """How a gate and a cheap model do on some rows."""
-
-    score: float
-    cost: float
-    sent: float
-    features: int
-
-    def row(self) -> dict[str, Any]:
-        """As a row of a trace."""
-        return {
-            "cost": self.cost, "score": self.score, "features": self.features, "sent": self.sent,
-        }  # fmt: skip
-
-
-class Judge:
-    """Scores and bills of many gates in front of one existing model, which runs only once.
-
-    Parameters
-    ----------
-    X, codes
-        Rows and classes.
-    existing : Policy
-        The existing model.
-    proba : array (n, K), optional
-        What it says about rows that it was not trained on, where these are such rows.
-    """
-
-    def __init__(
-        self, X: Floats, codes: Ints, existing: Policy, proba: Floats | None = None
-    ) -> None:
-        self.X, self.codes, self.costs = X, codes, existing.costs
-        outcome = existing.batch(X)
-        said = existing.output.winner(outcome.raw) if proba is None else np.argmax(proba, axis=1)
-        self._right = said == codes
-        self._acquired, self._evaluated = outcome.acquired, outcome.evaluated
-
-    def __call__(self, gate: Policy, cheap: Policy) -> Verdict:
-        """Accuracy, mean bill, share sent on, and number of features that gate and cheap model read."""
-        asked, guess = gate.batch(self.X), cheap.batch(self.X)
-        sent = asked.raw[:, 0] > 0
-        right = np.where(sent, self._right, cheap.output.winner(guess.raw) == self.codes)
-        acquired = asked.acquired | np.where(sent[:, None], self._acquired, guess.acquired)
-        evaluated = asked.evaluated + np.where(sent, self._evaluated, guess.evaluated)
-        quanta = self.costs.quanta(acquired) + evaluated * self.costs.flat.evaluation
-        reads = np.union1d(gate.reads, cheap.reads)
-        return Verdict(
-            float(np.mean(right)),
-            float(np.mean(as_floats(quanta))),
-            float(np.mean(sent)),
-            len(reads),
-        )
-
-
-def choose(verdicts: Iterable[Verdict], budget: Any) -> int:
-    """The best score within a mean bill; ties go to the cheaper, then to the earlier one."""
-    verdicts = list(verdicts)
-    limit = budget_quanta(budget)
-    fits = [k for k, v in enumerate(verdicts) if limit is None or round(v.cost * 1e9) <= limit]
-    if not fits:
-        cheapest = min(range(len(verdicts)), key=lambda k: (verdicts[k].cost, -verdicts[k].score))
-        warnings.warn(
-            f"no model of the sweep has a mean bill within budget={budget}: the cheapest, at "
-            f"{verdicts[cheapest].cost:g}, is kept.",
-            CostwiseWarning,
-            stacklevel=3,
-        )
-        return cheapest
-    return min(fits, key=lambda k: (-verdicts[k].score, verdicts[k].cost, k))
+SHARES = (0.2, 0.4, 0.6)
+"""Mean shares of a sweep, between nobody and everybody; moved thresholds reach those in between."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything a fit starts from."""
+    """Everything a fit starts from; weights are None where all rows count the same."""
 
     X: Floats
     codes: Ints
@@ -123,6 +49,8 @@ class Task:
     existing: Existing
     validation: tuple[Floats, Ints] | None
     validation_proba: Floats | None = None
+    weight: Floats | None = None
+    validation_weight: Floats | None = None
 
     @property
     def cheap_output(self) -> Output:
@@ -132,49 +60,21 @@ class Task:
     def judge(self) -> Judge:
         """A judge on the validation rows."""
         assert self.validation is not None
-        return Judge(*self.validation, self.existing.policy, self.validation_proba)
+        return Judge(
+            *self.validation, self.existing.policy, self.validation_proba, self.validation_weight
+        )
 
     def training_judge(self, most: int = 4096) -> Judge:
         """A judge on at most ``most`` evenly spaced training rows."""
         rows = np.arange(0, len(self.X), -(-len(self.X) // most))
-        return Judge(self.X[rows], self.codes[rows], self.existing.policy)
+        weight = _some(self.weight, rows)
+        return Judge(self.X[rows], self.codes[rows], self.existing.policy, weight=weight)
 
     def compose(self, gate: Policy, cheap: Policy) -> GatePolicy:
         """The composite."""
         existing = self.existing.policy
         output = shared_output(cheap.output, existing.output)
         return GatePolicy(self.costs, output, gate, cheap, existing)
-
-
-@dataclass
-class Sweep:
-    """Many gates in front of one existing model, judged on validation rows.
-
-    Attributes
-    ----------
-    verdicts : list of Verdict
-    points : list of dict, what each model was trained with
-    makers : list of functions that give its gate and cheap model
-    """
-
-    judge: Judge
-    verdicts: list[Verdict] = field(default_factory=list)
-    points: list[dict[str, Any]] = field(default_factory=list)
-    makers: list[Maker] = field(default_factory=list)
-
-    def add(self, point: dict[str, Any], maker: Maker) -> None:
-        """Judge a model."""
-        self.verdicts.append(self.judge(*maker()))
-        self.points.append(point)
-        self.makers.append(maker)
-
-    def trace(self, best: int) -> pd.DataFrame:
-        """One row per model."""
-        lines = [
-            {**p, **v.row(), "chosen": k == best}
-            for k, (p, v) in enumerate(zip(self.points, self.verdicts, strict=True))
-        ]
-        return pd.DataFrame(lines)
 
 
 class GatedClassifier(CostAwareClassifier):
@@ -191,7 +91,15 @@ class GatedClassifier(CostAwareClassifier):
     validation_fraction: float
     random_state: Any
 
-    def fit(self, X: Any, y: Any, *, existing_proba: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        existing_proba: Any = None,
+        validation: Any = None,
+    ) -> Self:
         """Train gate and cheap model around the existing one.
 
         Parameters
@@ -200,6 +108,9 @@ class GatedClassifier(CostAwareClassifier):
             NaN is a value that came back empty.
         y : array (n,)
             Labels.
+        sample_weight : array (n,), optional
+            What each row counts, in the losses, in the mean of ``p_full``, and where rows are set
+            aside; a weight of 2 is the row given twice. ``validation`` rows count 1 each.
         existing_proba : array (n, n_classes), optional
             What the existing model says about rows it was not trained on; otherwise it is asked.
         validation : (X, y), optional
@@ -207,7 +118,8 @@ class GatedClassifier(CostAwareClassifier):
             set aside instead, ``existing_proba`` tells how well it does on them.
         """
         self._check()
-        task = self._read_task(X, y, existing_proba, validation, hold=self.budget is not None)
+        data = X, y, sample_weight, existing_proba
+        task = self._read_task(data, validation, hold=self.budget is not None)
         if self.budget is None:
             self._fit_one(task)
         else:
@@ -219,6 +131,7 @@ class GatedClassifier(CostAwareClassifier):
         X: Any,
         y: Any,
         budgets: Sequence[float],
+        sample_weight: Any = None,
         *,
         existing_proba: Any = None,
         validation: Any = None,
@@ -227,7 +140,7 @@ class GatedClassifier(CostAwareClassifier):
 
         Parameters
         ----------
-        X, y, existing_proba, validation
+        X, y, sample_weight, existing_proba, validation
             As for :meth:`fit`.
         budgets : sequence of float
             Mean bills per row, on validation rows.
@@ -237,7 +150,7 @@ class GatedClassifier(CostAwareClassifier):
         list of fitted estimators, in the order of ``budgets``
         """
         self._check()
-        task = self._read_task(X, y, existing_proba, validation, hold=True)
+        task = self._read_task((X, y, sample_weight, existing_proba), validation, hold=True)
         sweep, fitted = self._sweep(task), []
         for budget in budgets:
             model = copy.copy(self).set_params(budget=budget)
@@ -263,40 +176,56 @@ class GatedClassifier(CostAwareClassifier):
         self.trace_ = sweep.trace(best)
         self.point_ = sweep.points[best]
 
-    def _read_task(
-        self, X: Any, y: Any, existing_proba: Any, validation: Any, *, hold: bool
-    ) -> Task:
+    def _read_task(self, data: tuple[Any, Any, Any, Any], validation: Any, *, hold: bool) -> Task:
         """Check the data, set rows aside if models will be compared, make or read the existing model."""
-        X, y, _ = self._read_training(X, y)
-        codes = self._read_labels(y)
+        X, codes, weight, proba = self._read_rows(*data)
         names = getattr(self, "feature_names_in_", None)
         costs = Costs.of(
             prices_of(self.existing, self.costs), X.shape[1], None if names is None else list(names)
         )
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         held: tuple[Floats, Ints] | None = None
-        held_proba = None
+        held_proba = held_weight = None
         if validation is not None:
             held = self._read_validation(validation)
         elif hold:
             rows = hold_out(
                 len(X), codes, self.validation_fraction, np.random.default_rng([seed, 0])
             )
+            held, held_proba, held_weight = (
+                (X[rows], codes[rows]),
+                _some(proba, rows),
+                _some(weight, rows),
+            )
             kept = np.setdiff1d(np.arange(len(X)), rows)
-            if existing_proba is not None:
-                proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
-                existing_proba, held_proba = proba[kept], proba[rows]
-            held = X[rows], codes[rows]
-            X, codes = X[kept], codes[kept]
+            X, codes, proba, weight = X[kept], codes[kept], _some(proba, kept), _some(weight, kept)
         if self.existing is None:
             jobs = getattr(self, "n_jobs", None)
-            existing = default_existing(X, codes, self.classes_, costs, seed, jobs)
-            if existing_proba is not None:
-                proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
+            existing = default_existing(X, codes, self.classes_, costs, seed, jobs, weight)
+            if proba is not None:
                 existing = Existing(existing.policy, proba)
         else:
-            existing = read_existing(self.existing, costs, self.classes_, X, existing_proba)
-        return Task(X, codes, costs, self.classes_, existing, held, held_proba)
+            existing = read_existing(self.existing, costs, self.classes_, X, proba)
+        return Task(X, codes, costs, self.classes_, existing, held, held_proba, weight, held_weight)
+
+    def _read_rows(
+        self, X: Any, y: Any, sample_weight: Any, existing_proba: Any
+    ) -> tuple[Floats, Ints, Floats | None, Floats | None]:
+        """Rows, codes, weights and out-of-fold probabilities; a row without weight is not there."""
+        X, y, _ = self._read_training(X, y)
+        codes, weight, proba = self._read_labels(y), read_weight(sample_weight, X), None
+        if existing_proba is not None:
+            proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
+        if weight is None or weight.all():
+            return X, codes, weight, proba
+        rows = np.flatnonzero(weight)
+        lost = np.setdiff1d(np.arange(len(self.classes_)), codes[rows])
+        if len(lost):
+            raise ValueError(
+                f"sample_weight is 0 for every row of class {self.classes_[lost[0]]!r}: give one of "
+                "them a weight, or leave these rows out."
+            )
+        return X[rows], codes[rows], weight[rows], _some(proba, rows)
 
     def _read_validation(self, validation: Any) -> tuple[Floats, Ints]:
         X, y = read_validation(self, validation)
@@ -389,3 +318,7 @@ class GatedClassifier(CostAwareClassifier):
 
 def _mean(values: npt.NDArray[Any]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _some(values: Floats | None, rows: Ints) -> Floats | None:
+    return None if values is None else values[rows]

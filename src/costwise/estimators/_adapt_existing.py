@@ -152,15 +152,16 @@ def read_proba(proba: Any, n: int, k: int, name: str) -> Floats:
 
 
 def default_existing(
-    X: Floats, codes: Ints, classes: npt.NDArray[Any], costs: Costs, random_state: Any, n_jobs: Any
-) -> Existing:
+    X: Floats, codes: Ints, classes: npt.NDArray[Any], costs: Costs, random_state: Any, n_jobs: Any,
+    weight: Floats | None = None,
+) -> Existing:  # fmt: skip
     """Train a forest; each row's probabilities come from the trees that did not see it."""
     forest = RandomForestClassifier(
         N_TREES, oob_score=True, random_state=random_state, n_jobs=-1 if n_jobs is None else n_jobs
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few rows: some are in every tree
-        forest.fit(X, codes)
+        forest.fit(X, codes, weight)
     proba = np.array(forest.oob_decision_function_, dtype=np.float64)
     unseen = ~np.isfinite(proba).all(axis=1) | (proba.sum(axis=1) <= 0)
     proba[unseen] = np.bincount(codes, minlength=len(classes)) / len(codes)

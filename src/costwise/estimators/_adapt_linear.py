@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,14 @@ from sklearn.linear_model import LogisticRegression
 
 from costwise.costs import Costs
 from costwise.estimators._adapt_newton import Ridge, newton
-from costwise.estimators._adapt_shares import FURTHEST, Shares, shares_kl, shares_lstsq
-from costwise.estimators._adapt_solver import Penalty, Problem, Weights, solve, spread
+from costwise.estimators._adapt_shares import (
+    FURTHEST,
+    Shares,
+    average,
+    shares_kl,
+    shares_lstsq,
+)
+from costwise.estimators._adapt_solver import Penalty, Problem, Weights, counts, solve, spread
 from costwise.policy.linear_tree import LinearTree, LinearTreePolicy
 from costwise.policy.output import Output
 
@@ -47,6 +53,7 @@ class Rows:
     codes : int (n,)
     n_classes : int
     existing_loss : float64 (n,)
+    weight : float64 (n,) or None where all rows count the same
     """
 
     Z: Floats
@@ -55,45 +62,43 @@ class Rows:
     codes: Ints
     n_classes: int
     existing_loss: Floats
+    weight: Floats | None = None
 
     @classmethod
-    def of(cls, X: Floats, codes: Ints, n_classes: int, existing_loss: Floats) -> Rows:
+    def of(
+        cls,
+        X: Floats,
+        codes: Ints,
+        n_classes: int,
+        existing_loss: Floats,
+        weight: Floats | None = None,
+    ) -> Rows:
         """Standardise; NaN becomes the mean of its column, which is 0 where nothing is known."""
-        holes = np.isnan(X)
-        counts = np.maximum(np.sum(~holes, axis=0), 1)
-        filled = np.where(holes, 0.0, X)
-        mean = np.sum(filled, axis=0) / counts
+        holes, count = np.isnan(X), counts(weight, len(X))[:, None]
+        known = np.sum(~holes * count, axis=0)
+        mean = np.sum(np.where(holes, 0.0, X) * count, axis=0) / np.where(known > 0, known, 1.0)
         Z = np.where(holes, 0.0, X - mean)
-        scale = np.sqrt(np.mean(Z * Z, axis=0))
+        scale = np.sqrt(np.sum(Z * Z * count, axis=0))
         # A constant column has a spread of rounding errors only.
         scale = np.where(scale > 1e-12 * np.maximum(np.abs(mean), 1e-300), scale, np.inf)
-        return cls(np.ascontiguousarray(Z / scale), mean, scale, codes, n_classes, existing_loss)
+        Z = np.ascontiguousarray(Z / scale)
+        return cls(Z, mean, scale, codes, n_classes, existing_loss, weight)
 
     def select(self, columns: Ints) -> Rows:
         """The same rows with some columns."""
         Z = np.ascontiguousarray(self.Z[:, columns])
-        return Rows(
-            Z,
-            self.mean[columns],
-            self.scale[columns],
-            self.codes,
-            self.n_classes,
-            self.existing_loss,
-        )
+        return replace(self, Z=Z, mean=self.mean[columns], scale=self.scale[columns])
 
     def sample(self, most: int) -> Rows:
         """At most ``most`` evenly spaced rows."""
         if len(self.Z) <= most:
             return self
         rows = np.arange(0, len(self.Z), -(-len(self.Z) // most))
-        return Rows(
-            self.Z[rows],
-            self.mean,
-            self.scale,
-            self.codes[rows],
-            self.n_classes,
-            self.existing_loss[rows],
-        )
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(
+            self, Z=self.Z[rows], codes=self.codes[rows], existing_loss=self.existing_loss[rows],
+            weight=weight,
+        )  # fmt: skip
 
     @property
     def n_cheap(self) -> int:
@@ -114,11 +119,11 @@ class Distance:
     kappa: float = 0.0
     equal: bool = False
 
-    def shares(self, gate: Floats, excess: Floats, p_full: float) -> Shares:
+    def shares(self, gate: Floats, excess: Floats, p_full: float, weight: Floats | None) -> Shares:
         """The best shares for a fixed gate and a fixed cheap model."""
         if self.kappa:
-            return shares_lstsq(gate, excess, p_full, self.kappa)
-        return shares_kl(gate, excess, p_full, equal=self.equal)
+            return shares_lstsq(gate, excess, p_full, self.kappa, weight=weight)
+        return shares_kl(gate, excess, p_full, equal=self.equal, weight=weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +166,7 @@ def first_weights(rows: Rows) -> Weights:
     d = rows.Z.shape[1]
     coef, intercept = np.zeros((d, 1 + rows.n_cheap)), np.zeros(1 + rows.n_cheap)
     if d and len(np.unique(rows.codes)) == rows.n_classes:
-        model = LogisticRegression(C=1.0, max_iter=200).fit(rows.Z, rows.codes)
+        model = LogisticRegression(C=1.0, max_iter=200).fit(rows.Z, rows.codes, rows.weight)
         coef[:, 1:], intercept[1:] = model.coef_.T, model.intercept_
     return Weights(coef, intercept)
 
@@ -175,14 +180,14 @@ def alternate(
     """
     problem = Problem(
         rows.Z, rows.codes, rows.n_classes, np.zeros(len(rows.Z)), np.zeros(len(rows.Z)),
-        settings.distance.kappa, spread(rows.Z),
+        settings.distance.kappa, spread(rows.Z, rows.weight), rows.weight,
     )  # fmt: skip
     weights, trace, last = start, list[dict[str, Any]](), np.inf
     shares: Shares | None = None
     for _ in range(settings.max_iter):
         scores = weights.scores(rows.Z)
         excess = problem.cheap_losses(scores) - rows.existing_loss
-        new = settings.distance.shares(scores[:, 0], excess, p_full)
+        new = settings.distance.shares(scores[:, 0], excess, p_full, rows.weight)
         before = _objective(problem, rows, penalty, weights, scores, new)
         if shares is not None and before > last:
             new, before = shares, last  # log-odds that jump: what was there is better
@@ -193,7 +198,7 @@ def alternate(
         else:
             weights, value = solve(problem, penalty, weights, max_iter=settings.inner)
         after = value + _constant(rows, shares, settings.distance)
-        trace.append({"after_shares": before, "objective": after, "mean_share": float(np.mean(shares.q)),
+        trace.append({"after_shares": before, "objective": after, "mean_share": average(shares.q, rows.weight),
                       "weights": weights})  # fmt: skip
         if last - after <= settings.tol * max(abs(after), 1e-12):
             break
@@ -226,7 +231,7 @@ def _constant(rows: Rows, shares: Shares, distance: Distance) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             total = total + np.where(q > 0, q * np.log(q), 0.0)
             total = total + np.where(q < 1, (1 - q) * np.log1p(-q), 0.0)
-    return float(np.mean(total))
+    return average(total, rows.weight)
 
 
 def _closed(weights: Weights) -> Weights:
@@ -300,13 +305,14 @@ def best_support(
 
 
 def linear_policies(
-    fit: Fit, rows: Rows, costs: Costs, gate_output: Output, cheap_output: Output
-) -> tuple[LinearTreePolicy, LinearTreePolicy]:
-    """The gate and the cheap model in the units of the data."""
+    fit: Fit, rows: Rows, costs: Costs, gate_output: Output, cheap_output: Output,
+    threshold: float = 0.0,
+) -> tuple[LinearTreePolicy, LinearTreePolicy]:  # fmt: skip
+    """The gate, which sends what scores above the threshold, and the cheap model."""
     coef = np.zeros((costs.n_features, fit.weights.coef.shape[1]))
     coef[fit.columns] = fit.weights.coef / rows.scale[fit.columns][:, None]
     intercept = fit.weights.intercept - np.sum(rows.mean[:, None] * coef, axis=0)
-    gate = linear_policy(costs, gate_output, coef[:, :1], intercept[:1], rows.mean)
+    gate = linear_policy(costs, gate_output, coef[:, :1], intercept[:1] - threshold, rows.mean)
     cheap = linear_policy(costs, cheap_output, coef[:, 1:], intercept[1:], rows.mean)
     return gate, cheap
 

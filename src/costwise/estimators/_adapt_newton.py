@@ -62,11 +62,11 @@ def _value(problem: Problem, ridge: Ridge, A: Floats, W: Floats) -> float:
 
 def _step(problem: Problem, ridge: Ridge, A: Floats, W: Floats) -> Floats:
     """The Newton step of the gate's column and of the cheap model's."""
-    scores, n = A @ W, len(A)
+    scores = A @ W
     slope, shift = problem.gradient(scores)
     gradient = np.vstack([slope + ridge.weight * W[:-1], shift])
     g = links.sigmoid(scores[:, 0])
-    bends = [np.full(n, 2 * problem.kappa) if problem.kappa else g * (1 - g)]
+    bends = [np.full(len(A), 2 * problem.kappa) if problem.kappa else g * (1 - g)]
     if problem.n_classes == 2:
         p = links.sigmoid(scores[:, 1])
         bends.append((1 - problem.q) * p * (1 - p))
@@ -74,7 +74,7 @@ def _step(problem: Problem, ridge: Ridge, A: Floats, W: Floats) -> Floats:
         bends.append((1 - problem.q) / 2)
     parts = []
     for bend, columns in zip(bends, (slice(0, 1), slice(1, None)), strict=True):
-        H = (A * bend[:, None]).T @ A / n
+        H = (A * (bend * problem.counts)[:, None]).T @ A
         # The intercept has no ridge, and flat logistic tails no curvature: a trace keeps H regular.
         H[np.diag_indices_from(H)] += np.append(np.full(len(H) - 1, ridge.weight), 1e-9)
         parts.append(np.linalg.solve(H, gradient[:, columns]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,19 @@ class Shares(NamedTuple):
     beta: float
 
 
-def shares_kl(gate: Floats, excess: Floats, p_full: float, *, equal: bool = False) -> Shares:
+def average(values: npt.NDArray[Any], weight: Floats | None) -> float:
+    """Mean over rows that count as their weights say, or the same."""
+    return float(np.average(values, weights=weight))
+
+
+def shares_kl(
+    gate: Floats,
+    excess: Floats,
+    p_full: float,
+    *,
+    equal: bool = False,
+    weight: Floats | None = None,
+) -> Shares:
     """Solve (OPT1): ``q = sigmoid(gate + excess - beta)`` with mean at most ``p_full``.
 
     Parameters
@@ -43,6 +55,8 @@ def shares_kl(gate: Floats, excess: Floats, p_full: float, *, equal: bool = Fals
         Limit of the mean; 0 sends nobody.
     equal : bool
         The mean is to be exactly ``p_full``, also where fewer would do.
+    weight : array (n,), optional
+        What each row counts in the mean.
 
     Notes
     -----
@@ -60,15 +74,17 @@ def shares_kl(gate: Floats, excess: Floats, p_full: float, *, equal: bool = Fals
 
     if p_full >= 1 and equal:
         return Shares(np.ones(len(level)), np.full(len(level), np.inf), -np.inf)
-    if p_full >= 1 or (not equal and np.mean(at(0.0)) <= p_full):
+    if p_full >= 1 or (not equal and average(at(0.0), weight) <= p_full):
         return Shares(at(0.0), level, 0.0)
     odds = np.log(p_full) - np.log1p(-p_full)
     low = float(level.min() - odds) if equal else 0.0
-    beta = _least(lambda b: float(np.mean(at(b))) - p_full, low, float(level.max() - odds))
+    beta = _least(lambda b: average(at(b), weight) - p_full, low, float(level.max() - odds))
     return Shares(at(beta), level - beta, beta)
 
 
-def shares_lstsq(gate: Floats, excess: Floats, p_full: float, kappa: float) -> Shares:
+def shares_lstsq(
+    gate: Floats, excess: Floats, p_full: float, kappa: float, *, weight: Floats | None = None
+) -> Shares:
     """The q-step of ADAPT-LSTSQ: log-odds near the gate's scores that lower the expected loss.
 
     Each row minimises ``sigmoid(s) (beta - excess) + kappa (s - gate)^2`` over ``|s| <= 12``; beta
@@ -82,7 +98,7 @@ def shares_lstsq(gate: Floats, excess: Floats, p_full: float, kappa: float) -> S
         return nearest_log_odds(gate, beta - excess, kappa)
 
     def above(beta: float) -> float:
-        return float(np.mean(links.sigmoid(at(beta)))) - p_full
+        return average(links.sigmoid(at(beta)), weight) - p_full
 
     beta = 0.0
     if p_full < 1 and above(beta) > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from costwise.core import links
 from costwise.costs import Costs, as_floats
+from costwise.estimators._adapt_shares import average
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -114,6 +116,7 @@ class Problem:
     log_odds: Floats
     kappa: float
     spread: float
+    weight: Floats | None = None
 
     @property
     def n_cheap(self) -> int:
@@ -126,13 +129,19 @@ class Problem:
         cheap = 0.25 if self.n_classes == 2 else 0.5
         return self.spread * max(cheap, 2 * self.kappa if self.kappa else 0.25)
 
+    @cached_property
+    def counts(self) -> Floats:
+        """What each row counts in a mean, (n,); they add to 1."""
+        return counts(self.weight, len(self.Z))
+
     def cheap_losses(self, scores: Floats) -> Floats:
         """Log loss of the cheap model on each row."""
         return cheap_losses(scores[:, 1:], self.codes)
 
     def value(self, scores: Floats) -> float:
         """Mean loss of the cheap model on its share, plus the distance of the gate from q."""
-        return float(np.mean((1 - self.q) * self.cheap_losses(scores) + self._distance(scores)))
+        losses = (1 - self.q) * self.cheap_losses(scores) + self._distance(scores)
+        return average(losses, self.weight)
 
     def _distance(self, scores: Floats) -> Floats:
         g = scores[:, 0]
@@ -155,7 +164,7 @@ class Problem:
             slope[:, 1:] = links.softmax(scores[:, 1:])
             slope[np.arange(len(slope)), 1 + self.codes] -= 1.0
         slope[:, 1:] *= (1 - self.q)[:, None]
-        slope /= len(slope)
+        slope *= self.counts[:, None]
         return self.Z.T @ slope, np.sum(slope, axis=0)
 
     def with_shares(self, q: Floats, log_odds: Floats) -> Problem:
@@ -172,10 +181,16 @@ def cheap_losses(scores: Floats, codes: Ints) -> Floats:
     return -np.asarray(logs[np.arange(len(codes)), codes])
 
 
-def spread(Z: Floats) -> float:
+def counts(weight: Floats | None, n: int) -> Floats:
+    """What each of n rows counts in a mean; they add to 1."""
+    return np.full(n, 1 / n) if weight is None else weight / np.sum(weight)
+
+
+def spread(Z: Floats, weight: Floats | None = None) -> float:
     """Largest eigenvalue of the second moments of [Z 1]."""
     A = np.column_stack([Z, np.ones(len(Z))])
-    return float(np.linalg.eigvalsh(A.T @ A / len(A))[-1]) * (1 + 1e-9)
+    moments = (A * counts(weight, len(A))[:, None]).T @ A
+    return float(np.linalg.eigvalsh(moments)[-1]) * (1 + 1e-9)
 
 
 def solve(

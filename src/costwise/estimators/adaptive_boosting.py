@@ -15,8 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from costwise.core.threads import Threads, count_threads
 from costwise.estimators._adapt_boosting import Duo, Iterate, Pair
-from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Sweep, Task, Verdict, choose
+from costwise.estimators._adapt_common import SHARES, GatedClassifier, Task
 from costwise.estimators._adapt_existing import prices_of
+from costwise.estimators._adapt_judge import Sweep, Verdict, choose
+from costwise.estimators._adapt_shares import average
 from costwise.estimators._boosting import BinnedData, Settings
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 
@@ -59,9 +61,11 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     max_depth : int, default=3
         Levels of splits.
     min_samples_leaf : int, default=20
-        Least number of rows in a leaf.
+        Least number of rows (weight, with ``sample_weight``) in a leaf.
     leaves : {"vector", "scalar"}, default="vector"
         With more than two classes: one cheap tree a round for all of them, or one each.
+    newton : bool, default=False
+        Leaf values by one Newton step, which needs fewer rounds than the mean of the paper.
     constraint : {"at_most", "equal"}, default="at_most"
         Whether the mean probability may stay below ``p_full``.
     n_iterations : int, default=10
@@ -84,7 +88,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         on training rows (validation rows where they were given). With ``budget``: one row per model
         of the sweep, on validation rows.
     point_ : dict
-        ``p_full`` and ``gamma`` of the model in use; with ``budget`` also its ``rounds``.
+        ``p_full`` and ``gamma`` of the model in use; with ``budget`` also its ``rounds`` and the
+        ``threshold`` of the gate's score.
 
     Notes
     -----
@@ -93,7 +98,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     well: give ``existing_proba`` (out of fold) to :meth:`fit` if you have it. A model that gives
     only scores is read as if they were log-odds: if they are on another scale, the gate trusts it
     too little or too much, and calibrated ``existing_proba`` help. A sweep takes ``p_full`` as an
-    equality, as the authors' code does.
+    equality, as the authors' code does, and also looks at every gate with its threshold moved,
+    which costs no training.
 
     Differs from the paper: every outer iteration grows both ensembles from nothing (the algorithm
     box would go on adding); splits must be worth more than their price, so that with ``p_full=0``
@@ -120,6 +126,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         "max_depth": [Interval(Integral, 0, 16, closed="both")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "leaves": [StrOptions({"vector", "scalar"})],
+        "newton": ["boolean"],
         "constraint": [StrOptions({"at_most", "equal"})],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "budget": [None, Interval(Real, 0, None, closed="left")],
@@ -140,6 +147,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         max_depth: int = 3,
         min_samples_leaf: int = 20,
         leaves: str = "vector",
+        newton: bool = False,
         constraint: str = "at_most",
         n_iterations: int = 10,
         budget: float | None = None,
@@ -156,6 +164,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.leaves = leaves
+        self.newton = newton
         self.constraint = constraint
         self.n_iterations = n_iterations
         self.budget = budget
@@ -168,9 +177,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         """The binned rows, and threads for as long as they are worked on."""
         with Threads(count_threads(self.n_jobs)) as threads, threadpool_limits(1):
             yield Duo(
-                BinnedData.prepare(task.X, threads), task.codes, len(task.classes),
+                BinnedData.prepare(task.X, threads, task.weight), task.codes, len(task.classes),
                 task.existing.losses(task.codes), task.costs, vector=self.leaves == "vector",
-                threads=threads,
+                threads=threads, newton=bool(self.newton), weight=task.weight,
             )  # fmt: skip
 
     def _settings(self, gamma: float) -> Settings:
@@ -192,7 +201,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
             ):  # fmt: skip
                 iterates.append(it)
                 verdicts.append(judge(*duo.policies(it.pair, task.cheap_output)))
-                share = float(np.mean(it.q))
+                share = average(it.q, task.weight)
                 line = {"iteration": len(iterates), "objective": it.objective, "mean_share": share}
                 lines.append({**line, **verdicts[-1].row()})
         if task.validation is None:
@@ -218,11 +227,13 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         """Each share starts where the one before ended; shares are reached, whatever the losses."""
         top, n_rounds = duo.gamma_max(), int(self.n_rounds)
         iterations = min(int(self.n_iterations), SWEEP_ITERATIONS)
+        everybody = duo.grow(np.ones(len(duo.codes)), self._settings(top), n_rounds)
+        yield 1.0, top, everybody  # nothing is left to learn: neither ensemble buys anything
         for gamma in [top * step for step in GAMMA_STEPS]:
             settings = self._settings(gamma)
             pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
             yield 0.0, gamma, pair  # a gate without trees keeps every row
-            for p_full in P_GRID:
+            for p_full in SHARES:
                 for iterate in duo.alternate(
                     p_full, settings, n_rounds, iterations, pair, equal=True
                 ):
@@ -238,6 +249,6 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         top = miser.lam_max(X, y)
         return [
             {"p_full": p_full, "gamma": top * step}
-            for p_full in (0.0, *P_GRID[1::2])
+            for p_full in (0.0, *SHARES)
             for step in GAMMA_STEPS[::2]
         ]

@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from costwise.costs import Costs
-from costwise.estimators._adapt_common import P_GRID, GatedClassifier, Sweep, Task
+from costwise.estimators._adapt_common import SHARES, GatedClassifier, Task
 from costwise.estimators._adapt_existing import prices_of
+from costwise.estimators._adapt_judge import Sweep
 from costwise.estimators._adapt_linear import (
     Distance,
     Fit,
@@ -104,8 +105,9 @@ class AdaptiveLinearClassifier(GatedClassifier):
     Paper: Nan and Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017,
     Algorithm 1, (OPT1), (OPT2). An existing model knows the rows it was trained on too well: give
     ``existing_proba`` (out of fold) to :meth:`fit` if you have it; scores without probabilities are
-    read as log-odds. A sweep takes ``p_full`` as an equality. The default forest makes its own
-    from the trees that did not see a row.
+    read as log-odds. A sweep takes ``p_full`` as an equality, and also looks at every gate with its
+    threshold moved, which costs no training. The default forest makes its own from the trees that
+    did not see a row.
 
     Differs from the paper: prices stand in the penalty of (OPT2); groups with a fee are charged by
     a norm over the whole group; several classes; supports are refitted, without which the
@@ -221,27 +223,28 @@ class AdaptiveLinearClassifier(GatedClassifier):
         reached = replace(settings.distance, equal=not settings.distance.kappa)
         short = Settings(reached, min(settings.max_iter, PATH_ITERATIONS))
         top = first_weights(rows)
-        for p_full in (0.0, *P_GRID[1::2]):
+        for p_full in (0.0, *SHARES):
             weights = top
             for gamma in _gammas(task.costs):
                 fit = alternate(rows, Penalty.of(task.costs, gamma), p_full, weights, short)
                 weights = fit.weights
                 found.append(fit.support)
                 yield p_full, gamma, fit
+        yield 1.0, np.nan, refit(rows, (), 1.0, short)  # everybody is sent, unread
         if not self.refit_supports:
             return
         proposals = candidates(dict.fromkeys(found), rows.Z.shape[1])
         for support in proposals[:: -(-len(proposals) // MOST_SUPPORTS)]:
             start = None
-            for p_full in (*P_GRID, 0.0):
+            for p_full in (*SHARES, 0.0):
                 fit = refit(rows, support, p_full, short, start)
                 start = fit.weights
                 yield p_full, np.nan, fit
 
     def _policies(
-        self, fit: Fit, rows: Rows, task: Task
+        self, fit: Fit, rows: Rows, task: Task, threshold: float = 0.0
     ) -> tuple[LinearTreePolicy, LinearTreePolicy]:
-        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output)
+        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output, threshold)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Shares and gammas, cheapest first."""
@@ -249,14 +252,14 @@ class AdaptiveLinearClassifier(GatedClassifier):
         costs = Costs.of(prices_of(self.existing, self.costs), np.shape(X)[1], names)
         return [
             {"p_full": p_full, "gamma": gamma}
-            for p_full in (0.0, *P_GRID[1::2])
+            for p_full in (0.0, *SHARES)
             for gamma in _gammas(costs)[::2]
         ]
 
 
 def _rows(task: Task) -> Rows:
     losses = task.existing.losses(task.codes)
-    return Rows.of(task.X, task.codes, len(task.classes), losses)
+    return Rows.of(task.X, task.codes, len(task.classes), losses, task.weight)
 
 
 def _gammas(costs: Costs) -> list[float]:

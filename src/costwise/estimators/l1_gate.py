@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
-from costwise.estimators._adapt_common import GatedClassifier, Sweep, Task
+from costwise.estimators._adapt_common import GatedClassifier, Task
+from costwise.estimators._adapt_judge import Sweep
 from costwise.estimators._adapt_linear import MOST_CUTS, Fit, Rows, linear_policies
 from costwise.estimators._adapt_shares import FURTHEST
-from costwise.estimators._adapt_solver import Penalty, Problem, Weights, solve, spread
+from costwise.estimators._adapt_solver import Penalty, Problem, Weights, counts, solve, spread
 from costwise.policy.gate import GATE_OUTPUT
 from costwise.policy.linear_tree import LinearTreePolicy
 
@@ -149,9 +150,9 @@ class L1GateClassifier(GatedClassifier):
         return sweep
 
     def _policies(
-        self, fit: Fit, rows: Rows, task: Task
+        self, fit: Fit, rows: Rows, task: Task, threshold: float = 0.0
     ) -> tuple[LinearTreePolicy, LinearTreePolicy]:
-        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output)
+        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output, threshold)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Strengths and weights, cheapest first."""
@@ -163,7 +164,7 @@ class L1GateClassifier(GatedClassifier):
 
 
 def _rows(task: Task) -> Rows:
-    return Rows.of(task.X, task.codes, len(task.classes), np.zeros(len(task.X)))
+    return Rows.of(task.X, task.codes, len(task.classes), np.zeros(len(task.X)), task.weight)
 
 
 def l1_order(rows: Rows, C: float) -> tuple[int, ...]:
@@ -171,8 +172,12 @@ def l1_order(rows: Rows, C: float) -> tuple[int, ...]:
     n, d = rows.Z.shape
     # A squared distance of (nearly) no weight to scores of 0 leaves the gate's column at 0.
     nothing = np.zeros(n)
-    problem = Problem(rows.Z, rows.codes, rows.n_classes, nothing, nothing, 1e-9, spread(rows.Z))
-    penalty = Penalty(np.full(d, 1 / (C * n)), np.full(d, -1, dtype=np.intp), np.zeros(0))
+    problem = Problem(
+        rows.Z, rows.codes, rows.n_classes, nothing, nothing, 1e-9, spread(rows.Z, rows.weight),
+        rows.weight,
+    )  # fmt: skip
+    total = n if rows.weight is None else np.sum(rows.weight)
+    penalty = Penalty(np.full(d, 1 / (C * total)), np.full(d, -1, dtype=np.intp), np.zeros(0))
     start = Weights(np.zeros((d, 1 + rows.n_cheap)), np.zeros(1 + rows.n_cheap))
     weights, value = solve(problem, penalty, start, tol=1e-8, max_iter=2000)
     return Fit(np.arange(d), weights, value, []).support
@@ -183,15 +188,16 @@ class Baseline:
 
     def __init__(self, rows: Rows, support: tuple[int, ...]) -> None:
         self._columns = np.array(sorted(support), dtype=np.intp)
+        self._weight, self._counts = rows.weight, counts(rows.weight, len(rows.codes))
         self._Z = rows.Z[:, self._columns]
         self._coef = np.zeros((len(self._columns), 1 + rows.n_cheap))
         self._intercept = np.zeros(1 + rows.n_cheap)
         if len(self._columns):
-            model = LogisticRegression(C=1.0, max_iter=500).fit(self._Z, rows.codes)
+            model = LogisticRegression(C=1.0, max_iter=500).fit(self._Z, rows.codes, rows.weight)
             self._coef[:, 1:], self._intercept[1:] = model.coef_.T, model.intercept_
             right = model.predict(self._Z) == rows.codes
         else:
-            share = np.bincount(rows.codes, minlength=rows.n_classes) / len(rows.codes)
+            share = np.bincount(rows.codes, self._counts, minlength=rows.n_classes)
             logs = np.log(share)
             self._intercept[1:] = logs[1] - logs[0] if rows.n_cheap == 1 else logs
             right = rows.codes == np.argmax(share)
@@ -206,9 +212,10 @@ class Baseline:
             intercept[0] = -FURTHEST
         elif len(self._columns):
             weight = np.where(self._wrong, 1.0, correct_weight)
+            weight = weight if self._weight is None else weight * self._weight
             gate = LogisticRegression(C=1.0, max_iter=500).fit(self._Z, self._wrong, weight)
             coef[:, 0], intercept[0] = gate.coef_[0], gate.intercept_[0]
         else:
-            share = float(np.mean(self._wrong))
+            share = float(np.sum(self._counts[self._wrong]))
             intercept[0] = np.log(share) - np.log((1 - share) * correct_weight)
         return Fit(self._columns, Weights(coef, intercept), 0.0, [])
