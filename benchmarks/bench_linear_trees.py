@@ -1,35 +1,31 @@
-"""The comparison of the ASTC paper: curves, training speed-ups, and the distance to the hardware.
+"""Trees of linear models against the hardware, and CSTC's solver against L-BFGS.
 
     python benchmarks/bench_linear_trees.py --quick
-    python benchmarks/bench_linear_trees.py --data FOLDER --figure curves.png
+    python benchmarks/bench_linear_trees.py --data FOLDER --save results.json
 
-Parts (``--part``): ``hardware`` (a depth-5 tree on 141,397 x 519 against the BLAS calls it cannot
-avoid, in one run), ``curves`` (Fig. 3: L1, CSTC, ASTC, ASTC soft), ``speed`` (Tables 1 and 2: ASTC
-at the node budgets that a trained CSTC used), ``solver`` (CSTC's block descent against L-BFGS to
-the same objective). The Yahoo data is licensed: a generator of its shape with the real prices
-stands for it. Forest, the CIFAR features and the MiniBooNE sample are read from FOLDER.
+Parts (``--part``): ``hardware`` (a depth-5 tree on 141,397 x 519: time against the BLAS calls it
+cannot avoid, measured in the same run, and memory), ``solver`` (CSTC's block descent against L-BFGS
+to the same objective). The comparison of the ASTC paper, which also writes the page with all
+results, is ``benchmarks/papers/astc_2014.py``. The Yahoo data is licensed: a generator of its shape
+with the real prices stands for it. Forest, the CIFAR features and the MiniBooNE sample are read
+from FOLDER.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import machine
 from threadpoolctl import threadpool_limits
 
-import costwise
-from costwise import (
-    Costs,
-    CostSensitiveTreeClassifier,
-    CostWeightedL1Classifier,
-    SubmodularTreeClassifier,
-    datasets,
-    metrics,
-)
+from costwise import Costs, SubmodularTreeClassifier, datasets
+from costwise.core import moments as mo
 from costwise.estimators import _cstc_fit as cstc
 from costwise.estimators._cstc_finish import standardise
 from costwise.estimators._cstc_objective import BLOCK_ROWS, Objective, Topology
@@ -37,83 +33,75 @@ from costwise.estimators._cstc_solver import solve_block, solve_joint, start
 from costwise.estimators._linear_threads import n_threads, workers
 
 DEPTH = 5
-PAPER = {
-    "yahoo": "119 52 41 21 15 9.2 6.6 at budgets 10 52 86 169 468 800 1495",
-    "forest": "8.4 7.0 6.3 4.9 3.1 1.4 at budgets 3 5 8 13 23 50",
-    "cifar": "5.6 2.3 0.68 0.25 0.14 at budgets 9 24 76 180 239",
-    "miniboone": "7.4 7.9 5.5 5.2 4.1 3.1 2.0 at budgets 4 5 12 14 18 33 47",
-}
-"""Speed-ups of ASTC over CSTC in Tables 1 and 2."""
+SETS = ("yahoo", "forest", "cifar", "miniboone")
+Part = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass
 class Problem:
-    """Training and test data, prices, and the queries where the measure is precision@5."""
+    """Rows for training, validation and test, prices, and queries where the measure is precision@5."""
 
     name: str
-    train: tuple[np.ndarray, np.ndarray]
-    test: tuple[np.ndarray, np.ndarray]
+    train: Part
+    held: Part
+    test: Part
     costs: Costs
     queries: np.ndarray | None = None
 
-    def score(self, model: Any) -> float:
-        """Precision@5, or error, on the test rows."""
-        X, y = self.test
-        if self.queries is None:
-            return 1.0 - model.score(X, y)
-        return float(metrics.run_precision_at_k(y, model.decision_function(X), self.queries, k=5))
-
     @property
-    def measure(self) -> str:
-        """Name of the score."""
-        return "error" if self.queries is None else "precision@5"
+    def mean_price(self) -> float:
+        """Of a feature."""
+        return self.costs.total / self.costs.n_features
 
 
 def yahoo(n: int) -> Problem:
-    X, grade, _, costs = datasets.make_yahoo_like(n, 0)
-    T, test_grade, queries, _ = datasets.make_yahoo_like(min(n, 60000), 1)
-    return Problem(
-        "yahoo", (X, (grade >= 3).astype(int)), (T, (test_grade >= 3).astype(int)), costs, queries
-    )
+    """The Yahoo shape; a document is relevant from grade 3 on."""
+    parts, queries = [], None
+    for seed, rows in ((0, n), (2, min(n, 30000)), (1, min(n, 60000))):
+        X, grade, queries, costs = datasets.make_yahoo_like(rows, seed)
+        parts.append((X, (grade >= 3).astype(int)))
+    return Problem("yahoo", parts[0], parts[1], parts[2], costs, queries)
 
 
 def from_folder(name: str, folder: str, quick: bool) -> Problem:
+    """One of the others, every feature at price 1; rows of training, validation and test as in the papers."""
     rng = np.random.default_rng(0)
     if name == "forest":
-        data = datasets.fetch_forest(folder)
-        X, y = (
-            np.asarray(data.data, dtype=np.float32),
-            (np.asarray(data.target).astype(int) == 2).astype(int),
-        )
-        order, n, m = rng.permutation(len(X)), 36603, 58101
+        data, sizes = datasets.fetch_forest(folder), (36603, 15688, 58101)
+        X, y = np.asarray(data.data, dtype=np.float32), np.asarray(data.target).astype(int) == 2
+        order = rng.permutation(len(X))
     elif name == "cifar":
-        data = datasets.fetch_paper_set("cifar10_hog400", folder)
-        X, y = (
-            np.asarray(data.data, dtype=np.float32),
-            (np.asarray(data.target).astype(int) >= 5).astype(int),
-        )
-        order, n, m = np.arange(len(X)), 19761, 10000
+        data, sizes = datasets.fetch_paper_set("cifar10_hog400", folder), (19761, 8468, 10000)
+        X, y = np.asarray(data.data, dtype=np.float32), np.asarray(data.target).astype(int) >= 5
         order = np.concatenate([rng.permutation(50000), np.arange(50000, 60000)])
     else:
-        data = datasets.fetch_paper_set("miniboone_sample", folder)
-        X, y = np.asarray(data.data, dtype=np.float64), np.asarray(data.target).astype(int)
+        data, sizes = datasets.fetch_paper_set("miniboone_sample", folder), (2000, 1000, 2000)
+        X, y = np.asarray(data.data, dtype=np.float64), np.asarray(data.target).astype(int) == 1
         X[X == -999] = np.nan
-        order, n, m = np.arange(len(X)), 3000, 2000
-    if quick:
-        n, m = min(n, 3000), min(m, 3000)
-    train, test = order[:n], order[-m:]
-    return Problem(name, (X[train], y[train]), (X[test], y[test]), Costs(np.ones(X.shape[1])))
+        order = np.arange(len(X))
+    n, v, m = (min(size, 3000) for size in sizes) if quick else sizes
+    parts = [(X[rows], y[rows].astype(int)) for rows in (order[:n], order[n : n + v], order[-m:])]
+    return Problem(name, *parts, Costs(np.ones(X.shape[1])))
 
 
 def timed(function: Any) -> tuple[float, Any]:
+    """Seconds and the result."""
     begin = time.perf_counter()
     result = function()
     return time.perf_counter() - begin, result
 
 
+def keep(path: str | None, key: str, value: Any) -> None:
+    """Put a result into a file of results, next to what is there."""
+    if path:
+        file = Path(path)
+        results = json.loads(file.read_text()) if file.exists() else {}
+        results[key] = value | {"machine": machine()}
+        file.write_text(json.dumps(results, indent=1))
+
+
 def unavoidable(X: np.ndarray) -> float:
     """Symmetric products (dsyrk, all threads): the root, and the lighter child of every pair."""
-    X = X.astype(np.float64)
     with threadpool_limits(n_threads(None)):
         begin = time.perf_counter()
         X.T @ X
@@ -125,129 +113,90 @@ def unavoidable(X: np.ndarray) -> float:
         return time.perf_counter() - begin
 
 
-def hardware(problem: Problem, budgets: list[float], repeats: int) -> None:
+def peak_memory() -> int:
+    """Most memory since the last call, bytes (Linux only, elsewhere 0)."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not reset.exists():
+        return 0
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    reset.write_text("5")
+    return 1024 * int(line.split()[1])
+
+
+def hardware(problem: Problem, budgets: list[float], repeats: int) -> dict[str, Any]:
+    """Time and memory of a tree at several budgets per node, beside the BLAS calls of the same shape."""
     X, y = problem.train
-    print(
-        f"\nHardware: depth {DEPTH} on {X.shape[0]} x {X.shape[1]} {X.dtype}, {n_threads(None)} threads"
-    )
-    blas = min(unavoidable(X) for _ in range(repeats))
-    print(f"  unavoidable dsyrk calls (1 root + 15 lighter children): {blas:.2f} s")
-    for budget in budgets:
-        for certify in (True, False):
-            model = SubmodularTreeClassifier(
-                budget, costs=problem.costs, depth=DEPTH, certify=certify
-            )
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            took = min(timed(lambda model=model: model.fit(X, y))[0] for _ in range(repeats))
-            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-            print(
-                f"  budget {budget:6g}, certificates {'on ' if certify else 'off'}: {took:.2f} s, ratio "
-                f"{took / blas:.2f}, largest leaf {np.diff(model.policy_.tree.start).max()} features, "
-                f"peak memory +{grown:.0f} MB (data {X.nbytes / 2**20:.0f} MB)"
-            )
-
-
-def node_budgets(model: CostSensitiveTreeClassifier) -> list[float]:
-    """What a full CSTC tree spends on new features at each node, in level order."""
-    tree = model.policy_.tree
-    bills, parents = model.costs_.price(model.policy_.path_masks()), tree.parents()
-    return [
-        float(round(b - (bills[p] if p >= 0 else 0.0), 9))
-        for b, p in zip(bills, parents, strict=True)
-    ]
-
-
-def speed(problem: Problem, lams: list[float], max_iter: int) -> None:
-    X, y = problem.train
-    print(f"\nTraining speed-up on {problem.name} {X.shape}; the paper's: {PAPER[problem.name]}")
-    for lam in lams:
-        slow = CostSensitiveTreeClassifier(
-            lam, costs=problem.costs, depth=DEPTH, validation_fraction=None, max_iter=max_iter
+    gram = 8 * (X.shape[1] + 2) ** 2
+    print(f"\ndepth {DEPTH} on {X.shape[0]} x {X.shape[1]} {X.dtype}, {n_threads(None)} threads")
+    models = {
+        (budget, certify): SubmodularTreeClassifier(
+            budget, costs=problem.costs, depth=DEPTH, certify=certify
         )
-        slow_time, _ = timed(lambda slow=slow: slow.fit(X, y))
-        budgets = node_budgets(slow)
-        line = f"  lam {lam:8.2g}: CSTC {slow_time:7.1f} s, mean bill {slow.cost(problem.test[0]).mean():7.1f}"
-        for routing in ("hard", "soft"):
-            fast = SubmodularTreeClassifier(
-                budgets, costs=problem.costs, depth=DEPTH, routing=routing, certify=False
-            )
-            fast_time, _ = timed(lambda fast=fast: fast.fit(X, y))
-            line += f"; ASTC {routing} {fast_time:6.2f} s ({slow_time / fast_time:.1f} x)"
-        print(line, flush=True)
-
-
-def curves(problem: Problem, points: int, max_iter: int) -> dict[str, list[tuple[float, float]]]:
-    X, y = problem.train
-    total = problem.costs.total
-    print(f"\nCurves on {problem.name}: test cost and {problem.measure}")
-    budgets = np.geomspace(total / 400 if problem.queries is not None else 1, total / 12, points)
-    l1 = CostWeightedL1Classifier(costs=problem.costs, tol=1e-8)
-    grid = l1.trade_off_grid(X[:20000], y[:20000])
-    lams = [grid[i]["lam"] for i in np.linspace(1, len(grid) - 3, points).astype(int)]
-    prices = np.geomspace(0.3, 0.003, points) * X.shape[1] / total
-    # Both trees drop splits that do not help on the same tenth of the rows.
-    pruned: dict[str, Any] = {
-        "costs": problem.costs, "depth": DEPTH, "certify": False, "validation_fraction": 0.1, "random_state": 0,
-    }  # fmt: skip
-    methods: dict[str, list[Any]] = {
-        "cost-weighted l1": [
-            CostWeightedL1Classifier(lam, costs=problem.costs, tol=1e-8) for lam in lams
-        ],
-        "CSTC": [
-            CostSensitiveTreeClassifier(
-                lam, costs=problem.costs, depth=DEPTH, max_iter=max_iter, random_state=0
-            )
-            for lam in prices
-        ],
-        "ASTC": [SubmodularTreeClassifier(b, **pruned) for b in budgets],
-        "ASTC, soft": [
-            SubmodularTreeClassifier(b, **pruned, routing="soft", tau="std") for b in budgets
-        ],
+        for budget in budgets
+        for certify in (False, True)
     }
-    found: dict[str, list[tuple[float, float]]] = {}
-    for name, models in methods.items():
-        found[name] = []
-        for model in models:
-            took, _ = timed(lambda model=model: model.fit(X, y))
-            cost, score = float(model.cost(problem.test[0]).mean()), problem.score(model)
-            found[name].append((cost, score))
-            print(
-                f"  {name:17s} cost {cost:8.2f}  {problem.measure} {score:.4f}  ({took:.2f} s)",
-                flush=True,
-            )
-    return found
+    models[budgets[0], False].fit(X[:2000], y[:2000])
+    times: dict[Any, list[float]] = {key: [] for key in [*models, "syrk"]}
+    peak_memory()
+    ground, most = peak_memory(), {}
+    for _ in range(repeats):
+        # BLAS and fits in turn, so that a busy moment of the machine meets both.
+        wide = X.astype(np.float64)
+        times["syrk"].append(unavoidable(wide))
+        del wide
+        peak_memory()
+        for key, model in models.items():
+            times[key].append(timed(lambda model=model: model.fit(X, y))[0])
+            most[key] = peak_memory() - ground
+    blas = min(times["syrk"])
+    rows = []
+    for (budget, certify), model in models.items():
+        took = min(times[budget, certify])
+        rows.append({
+            "budget": budget, "certify": certify, "seconds": took, "ratio": took / blas,
+            "features": int(np.diff(model.policy_.tree.start).max()),
+            "memory": most[budget, certify], "grams": most[budget, certify] / gram,
+        })  # fmt: skip
+        print("  " + ", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()))
+    print(f"  dsyrk {blas:.2f} s (runs: {', '.join(f'{t:.2f}' for t in times['syrk'])})")
+    return {"rows": rows, "syrk": blas, "data": X.nbytes, "shape": X.shape}
 
 
-def solver(problem: Problem, lam: float, steps: int) -> None:
-    """Time of block descent to the objective that L-BFGS reaches, and of L-BFGS itself."""
-    X, y = problem.train
+def solver(problem: Problem, rows: int, lam: float, steps: int) -> dict[str, Any]:
+    """Seconds of block descent and of L-BFGS on everything to the same values of the objective."""
+    X, y = (part[:rows] for part in problem.train)
     share = np.full(len(X), 1.0 / len(X))
     price, member = cstc.price_terms(problem.costs)
+    logs = {}
     with workers(None) as run:
-        columns = standardise(X, np.asarray(X.mean(axis=0), dtype=np.float64), share, BLOCK_ROWS)
+        columns = standardise(X, mo.column_means(X, None, run)[0], share, BLOCK_ROWS)
         objective = Objective(
             columns.blocks, np.where(y == 1, 1.0, -1.0)[:, None], share, np.full(1, 5.0), Topology.tree(DEPTH),
-            price, member, lam, 1e-4, run,
+            price, member, lam / problem.mean_price, 1e-4, run,
         )  # fmt: skip
         root = cstc.dense_start(objective)
-        logs = {}
-        for name, solve, most in (("joint", solve_joint, steps), ("block", solve_block, steps)):
+        solve_block(objective, start(objective, root), 1.0, 1)
+        for name, solve, most in (
+            ("L-BFGS", solve_joint, steps),
+            ("block", solve_block, steps // 15),
+        ):
             state = start(objective, root)
             state.history = Clock()
-            solve(objective, state, 1e-6 if name == "block" else 1e-12, most)
+            solve(objective, state, 1e-12, most)
             logs[name] = state.history
-    print(f"\nCSTC's solvers on {problem.name} {X.shape}, lam {lam:g}: seconds to an objective")
-    target = max(logs["joint"][-1], logs["block"][-1])
-    for share_left in (0.1, 0.03, 0.01, 0.0):
-        goal = target + share_left * (logs["joint"][0] - target)
-        times = {name: log.when(goal) for name, log in logs.items()}
-        ratio = times["block"] / times["joint"]
+    print(f"\nCSTC on {problem.name} {X.shape}, lam {lam:g} / mean price: seconds to an objective")
+    target = max(log[-1] for log in logs.values())
+    found = []
+    for left in (0.1, 0.03, 0.01, 0.0):
+        goal = target + left * (logs["block"][0] - target)
+        block, joint = logs["block"].when(goal), logs["L-BFGS"].when(goal)
+        found.append({"left": left, "objective": goal, "block": block, "joint": joint})
         print(
-            f"  J <= {goal:.5f}: block {times['block']:.1f}, L-BFGS {times['joint']:.1f}, ratio {ratio:.2f}"
+            f"  J <= {goal:.5f}: block {block:.2f}, L-BFGS {joint:.2f}, ratio {block / joint:.2f}"
         )
-    print(
-        f"  ends: block {logs['block'][-1]:.5f}, L-BFGS {logs['joint'][-1]:.5f} after {steps} steps"
-    )
+    ends = {name: log[-1] for name, log in logs.items()}
+    print(f"  ends: {ends}", flush=True)
+    return {"rows": found, "ends": ends, "shape": X.shape, "lam": lam}
 
 
 class Clock(list):
@@ -270,68 +219,41 @@ class Clock(list):
         )
 
 
-def draw(results: dict[str, dict[str, list[tuple[float, float]]]], path: str) -> None:
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, len(results), figsize=(5 * len(results), 4), layout="constrained", squeeze=False
-    )
-    for ax, (name, methods) in zip(axes[0], results.items(), strict=True):
-        for method, points in methods.items():
-            ax.plot(*zip(*sorted(points), strict=True), marker="o", markersize=3, label=method)
-        ax.set(
-            title=name,
-            xlabel="feature cost",
-            ylabel="precision@5" if name == "yahoo" else "test error",
-        )
-    axes[0][0].legend()
-    figure.savefig(path)
-    print(f"wrote {path}")
+def load(names: list[str], folder: str | None, quick: bool) -> list[Problem]:
+    """The named problems; without a folder, only the generated one."""
+    found = [yahoo(8000 if quick else 141397)] if "yahoo" in names else []
+    if folder:
+        found += [from_folder(name, folder, quick) for name in SETS[1:] if name in names]
+    return found
 
 
-def main() -> None:
+def arguments(text: str | None, parts: list[str]) -> argparse.ArgumentParser:
+    """The options of this script and of the paper's."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="small data, few points: a minute or two"
-    )
+    parser.add_argument("--quick", action="store_true", help="small data, few points")
     parser.add_argument(
         "--data", help="folder with covtype.npz, cifar10_hog400.npz, miniboone_sample.npz"
     )
-    parser.add_argument(
-        "--part", choices=["hardware", "curves", "speed", "solver", "all"], default="all"
-    )
-    parser.add_argument("--only", nargs="*", choices=list(PAPER), help="only these data sets")
-    parser.add_argument("--figure", help="write the curves to this file")
-    arguments = parser.parse_args()
-    wanted = arguments.only or list(PAPER)
-    print(f"costwise {costwise.__version__}, numpy {np.__version__}, {n_threads(None)} threads")
-    problems = [yahoo(8000 if arguments.quick else 141397)] if "yahoo" in wanted else []
-    if arguments.data:
-        problems += [
-            from_folder(n, arguments.data, arguments.quick)
-            for n in PAPER
-            if n != "yahoo" and n in wanted
-        ]
-    points, max_iter = (3, 5) if arguments.quick else (7, 30)
-    results = {}
-    for problem in problems:
-        mean_price = problem.costs.total / problem.costs.n_features
-        if arguments.part in ("hardware", "all") and problem.name == "yahoo":
-            hardware(
-                problem,
-                [10, 86] if arguments.quick else [10, 86, 468, 1495],
-                1 if arguments.quick else 3,
-            )
-        if arguments.part in ("speed", "all"):
-            speed(problem, [p / mean_price for p in np.geomspace(0.3, 0.01, points)], max_iter)
-        if arguments.part in ("solver", "all"):
-            solver(problem, 0.03 / mean_price, 60 if arguments.quick else 300)
-        if arguments.part in ("curves", "all"):
-            results[problem.name] = curves(problem, points, max_iter)
-    if results and arguments.figure:
-        draw(results, arguments.figure)
+    parser.add_argument("--part", choices=parts, nargs="*", default=parts)
+    parser.add_argument("--only", nargs="*", choices=SETS, default=SETS, help="only these data")
+    parser.add_argument("--save", help="add the results to this JSON file")
+    parser.add_argument("--rows", type=int, default=141397, help="most training rows for CSTC")
+    return parser
+
+
+def main() -> None:
+    given = arguments(__doc__, ["hardware", "solver"]).parse_args()
+    print(machine())
+    for problem in load(given.only, given.data, given.quick):
+        if "hardware" in given.part and problem.name == "yahoo":
+            budgets = [10, 86] if given.quick else [10, 86, 468, 1495]
+            found = hardware(problem, budgets, 1 if given.quick else 2)
+            keep(given.save, "hardware", found)
+        if "solver" in given.part:
+            found = solver(problem, given.rows, 0.1, 60 if given.quick else 300)
+            keep(given.save, f"solver {problem.name}", found)
 
 
 if __name__ == "__main__":

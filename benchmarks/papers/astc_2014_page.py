@@ -1,0 +1,161 @@
+"""The page of the ASTC paper: its figure, its tables and what they show, from a file of results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import markdown
+
+TITLES = {
+    "yahoo": "Yahoo shape", "forest": "Forest", "cifar": "CIFAR features", "miniboone": "MiniBooNE sample",
+}  # fmt: skip
+PAPER = {
+    "yahoo": "119 52 41 21 15 9.2 6.6 at budgets 10 52 86 169 468 800 1495",
+    "forest": "8.4 7.0 6.3 4.9 3.1 1.4 at budgets 3 5 8 13 23 50",
+    "cifar": "5.6 2.3 0.68 0.25 0.14 at budgets 9 24 76 180 239",
+    "miniboone": "7.4 7.9 5.5 5.2 4.1 3.1 2.0 at budgets 4 5 12 14 18 33 47",
+}
+"""Speed-ups of ASTC over CSTC in Tables 1 and 2."""
+AXES = {
+    "yahoo": ".09 to .13",
+    "forest": ".23 to .32",
+    "cifar": ".32 to .44",
+    "miniboone": ".10 to .24",
+}
+"""Of figure 3."""
+NOISE = {"yahoo": 0.006, "forest": 0.0018, "cifar": 0.0047, "miniboone": 0.0065}
+"""Standard error of a score on the test rows, about."""
+COLOURS = {"L1": "0.55", "CSTC": "tab:red", "ASTC": "tab:blue", "ASTC, soft": "tab:cyan"}
+
+
+def speeds(results: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Comparisons with CSTC on one data set, most rows first, then dearest money first."""
+    found = [value for key, value in results.items() if key.startswith(f"speed {name} ")]
+    return sorted(found, key=lambda row: (-row["rows"], -row["lam"]))
+
+
+def lines(results: dict[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
+    """Points of the four methods."""
+    own = results.get(f"curves {name}", {})
+    found = {method: own.get(method, []) for method in ("L1", "ASTC", "ASTC, soft")}
+    found["CSTC"] = [row["CSTC"] for row in speeds(results, name)]
+    return found
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Figure 3: score against cost, one panel per data set."""
+    import matplotlib.pyplot as plt
+
+    names = [name for name in TITLES if f"curves {name}" in results]
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(3.6 * len(names), 3.4), layout="constrained", squeeze=False
+    )
+    for ax, name in zip(axes[0], names, strict=True):
+        found = lines(results, name)
+        for method, colour in COLOURS.items():
+            points = sorted((p["test_cost"], p["test"]) for p in found[method])
+            ax.plot(
+                *zip(*points, strict=True), marker="o", markersize=3, color=colour, label=method
+            )
+        most = max(p["test_cost"] for p in found["ASTC"])
+        ax.set(title=TITLES[name], xlabel="mean price of a row", xlim=(0, 1.1 * most))
+        ax.set_ylabel("precision@5 (higher is better)" if name == "yahoo" else "test error")
+    axes[0][0].legend(fontsize=8)
+    figure.savefig(path, dpi=80)
+
+
+def against(results: dict[str, Any], name: str) -> list[list[Any]]:
+    """For every CSTC model: the ASTC model that validation rows choose for at most its bill."""
+    rows = []
+    fast = [p | {"name": m} for m in ("ASTC", "ASTC, soft") for p in lines(results, name)[m]]
+    fast += [row[m] | {"name": m} for row in speeds(results, name) for m in ("ASTC", "ASTC, soft")]
+    for row in speeds(results, name):
+        slow = row["CSTC"]
+        within = [p for p in fast if p["held_cost"] <= slow["held_cost"]]
+        if not within:
+            continue
+        best = min(within, key=lambda p: (p["held"], p["held_cost"]))
+        gap = best["test"] - slow["test"] if name == "yahoo" else slow["test"] - best["test"]
+        rows.append([
+            f"{TITLES[name]}, {row['rows']} rows", slow["test_cost"], slow["test"],
+            f"{best['name']}: {best['test_cost']:.4g}", best["test"], f"{gap:+.4f}", f"{NOISE[name]:.4f}",
+        ])  # fmt: skip
+    return rows
+
+
+def speed_table(results: dict[str, Any]) -> str:
+    """Tables 1 and 2."""
+    table = []
+    for name in TITLES:
+        for row in speeds(results, name):
+            slow, hard, soft = (row[m] for m in ("CSTC", "ASTC", "ASTC, soft"))
+            table.append([
+                f"{TITLES[name]}, {row['rows']} rows", row["path"], slow["seconds"], hard["seconds"],
+                f"{slow['seconds'] / hard['seconds']:.3g} x", soft["seconds"],
+                f"{slow['seconds'] / soft['seconds']:.3g} x", slow["test"], hard["test"], soft["test"],
+            ])  # fmt: skip
+    heads = [
+        "data", "mean price of a path", "CSTC, s", "ASTC, s", "faster", "soft, s", "faster",
+        "CSTC's score", "ASTC's", "soft's",
+    ]  # fmt: skip
+    return markdown(heads, table)
+
+
+def hardware_table(found: dict[str, Any]) -> str:
+    """Time against dsyrk, and memory."""
+    rows = [
+        [
+            f"{row['budget']:g}", "yes" if row["certify"] else "no", row["features"], row["seconds"],
+            f"{row['ratio']:.2f}", f"{row['memory'] / 2**20:.0f} MB = {row['grams']:.1f}",
+        ]
+        for row in found["rows"]
+    ]  # fmt: skip
+    heads = [
+        "budget per node", "certificates", "features of the largest leaf", "seconds", "ratio",
+        "memory beyond the data, in Grams",
+    ]  # fmt: skip
+    return markdown(heads, rows)
+
+
+def solver_table(results: dict[str, Any]) -> str:
+    """Block descent against L-BFGS."""
+    rows = []
+    for name in TITLES:
+        found = results.get(f"solver {name}")
+        for row in found["rows"] if found else []:
+            n, d = found["shape"]
+            rows.append([
+                f"{TITLES[name]}, {n} x {d}", f"{100 * row['left']:g} %", f"{row['objective']:.4f}",
+                row["block"], row["joint"], f"{row['block'] / row['joint']:.2f}",
+            ])  # fmt: skip
+    return markdown(
+        ["data", "left of the descent", "J", "block descent, s", "L-BFGS, s", "ratio"], rows
+    )
+
+
+def text(results: dict[str, Any]) -> str:
+    """The page."""
+    from string import Template
+
+    template = Template((Path(__file__).parent / "astc_2014_page.md").read_text())
+    heads = [
+        "data",
+        "CSTC: price",
+        "score",
+        "ASTC: price",
+        "score",
+        "ASTC better by",
+        "standard error",
+    ]
+    hardware = results.get("hardware", {"rows": [], "syrk": np.nan, "data": 0, "machine": ""})
+    return template.substitute(
+        machine=hardware["machine"], speeds=speed_table(results), solver=solver_table(results),
+        against=markdown(heads, [row for name in TITLES for row in against(results, name)]),
+        paper="\n".join(f"- {TITLES[name]}: {said}; axis of figure 3 {AXES[name]}." for name, said in PAPER.items()),
+        hardware=hardware_table(hardware), syrk=f"{hardware['syrk']:.2f}", data=f"{hardware['data'] / 2**20:.0f}",
+    )  # fmt: skip
