@@ -189,6 +189,13 @@ class World:
         Labels as 0, 1, ...
     parts : list of (rows, scorer)
         Which data classifier answers for which rows.
+    n_jobs : int, optional
+        Threads of the oracle.
+
+    Attributes
+    ----------
+    adds : float64 (n, n_factors, n_classes) or None
+        What each factor adds to the logits of each row, where all classifiers are linear.
     """
 
     def __init__(
@@ -199,6 +206,7 @@ class World:
         layout: Layout,
         prices: FactorPrices,
         parts: list[tuple[Ints, Scorer]],
+        n_jobs: int | None = 1,
     ) -> None:
         self.Z, self.codes, self.n_classes = Z, codes, n_classes
         self.layout, self.prices = layout, prices
@@ -206,15 +214,16 @@ class World:
         self._part_of = np.zeros(len(Z), dtype=np.int64)
         for number, (members, _) in enumerate(parts):
             self._part_of[members] = number
-        self._linear = all(isinstance(scorer, Linear) for _, scorer in parts)
-        if self._linear:
-            self._sums()
+        self.n_jobs = n_jobs
+        self.adds: Floats | None = None
+        if all(isinstance(scorer, Linear) for _, scorer in parts):
+            self.adds = self._sums()
 
-    def _sums(self) -> None:
+    def _sums(self) -> Floats:
         """What each factor adds to the logits of each row: the oracle then only adds."""
         layout, n, k = self.layout, len(self.Z), self.n_classes
         self._base = np.zeros((n, k))
-        self._adds = np.zeros((n, layout.n_factors, k))
+        adds = np.zeros((n, layout.n_factors, k))
         with threadpool_limits(1):
             for rows, scorer in self._parts:
                 assert isinstance(scorer, Linear)
@@ -222,21 +231,22 @@ class World:
                     entries = layout.entries(f)
                     add = self.Z[rows, entries] @ scorer.weight[entries]
                     if f < layout.n_factors:
-                        self._adds[rows, f] = add + scorer.mark[f]
+                        adds[rows, f] = add + scorer.mark[f]
                     else:
                         self._base[rows] = scorer.bias + add
+        return adds
 
     def raw(self, rows: Ints, bought: Bools) -> Floats:
         """Logits of the linear classifiers, log probabilities of others, (m, n_classes)."""
-        if self._linear:
-            sums: Floats = self._base[rows] + np.einsum("mf,mfk->mk", bought, self._adds[rows])
+        if self.adds is not None:
+            sums: Floats = self._base[rows] + np.einsum("mf,mfk->mk", bought, self.adds[rows])
             return sums
         return self._foreign(rows, bought)
 
     def raw_after(self, rows: Ints, bought: Bools, factors: Ints, raw: Floats) -> Floats:
         """The same after buying one of the given factors (m, r) more: (m, r, n_classes)."""
-        if self._linear:
-            after: Floats = raw[:, None, :] + self._adds[rows[:, None], factors]
+        if self.adds is not None:
+            after: Floats = raw[:, None, :] + self.adds[rows[:, None], factors]
             return after
         m, r = factors.shape
         more = np.repeat(bought, r, axis=0)

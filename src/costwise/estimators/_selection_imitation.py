@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from costwise.core import links
-from costwise.core.threads import count_threads
+from costwise.core.threads import Threads, count_threads
 from costwise.estimators._selection_data import World
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
+from costwise.estimators._selection_svm import fit_machines
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 from costwise.policy._selection_choosers import LinearChooser, TreeChooser
 from costwise.policy._selection_rows import (
@@ -170,7 +169,7 @@ def _result(world: World, reward: Reward, bought: Bools) -> Result:
 
 @dataclass(frozen=True)
 class LinearLearner:
-    """One-against-rest linear support vector machines with squared hinge loss, by liblinear."""
+    """One-against-rest linear support vector machines with squared hinge loss."""
 
     layout: Layout
     n_classes: int
@@ -183,16 +182,10 @@ class LinearLearner:
         present = np.unique(labels)
         if len(present) == 1:
             bias[present[0]] = 1.0
-            present = present[:0]
-
-        def fit(action: int) -> None:
-            # The primal solver draws no random numbers, so threads cannot change anything.
-            model = LinearSVC(dual=False, tol=0.1, random_state=0)
-            model.fit(phi, labels == action)
-            weight[:, action], bias[action] = model.coef_[0], model.intercept_[0]
-
-        with threadpool_limits(1), ThreadPoolExecutor(count_threads(self.n_jobs)) as pool:
-            list(pool.map(fit, present))
+        else:
+            with threadpool_limits(1), Threads(count_threads(self.n_jobs)) as threads:
+                machines = fit_machines(phi, labels[:, None] == present, threads)
+            weight[:, present], bias[present] = machines.weight, machines.bias
         e, d = self.layout.n_entries, self.layout.n_factors
         base = Linear(weight[:e].copy(), weight[e : e + d].copy(), bias)
         assert width == e + d + N_METAS + self.n_classes

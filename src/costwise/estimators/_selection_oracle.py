@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from costwise.core.forward import follow_paths
+from costwise.core.threads import Threads, count_threads
 from costwise.estimators._selection_data import World
 from costwise.policy._selection_rows import Bools, FactorPrices, Ints
 
 Floats = npt.NDArray[np.float64]
 
-BLOCK = 1024
-"""Rows whose candidates are scored together, so that they stay in the cache."""
+BLOCK = 512
+"""Rows that are handled together: few enough to stay in the cache, and to share among threads."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,35 @@ def look_ahead(world: World, rows: Ints, bought: Bools, reward: Reward) -> Prosp
 
     All rows have bought equally many factors, and not all of them.
     """
+    if world.adds is not None:
+        return _follow(world, world.adds, rows, bought, reward)
     parts = [
         _look_ahead(world, rows[i : i + BLOCK], bought[i : i + BLOCK], reward)
         for i in range(0, len(rows), BLOCK)
     ]
     return Prospect(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _follow(world: World, adds: Floats, rows: Ints, bought: Bools, reward: Reward) -> Prospect:
+    """The same where factors only add to logits: compiled, and each state on its own."""
+    m, prices = len(rows), world.prices
+    prospect = Prospect(
+        np.empty(m), np.empty(bought.shape), np.empty(m, dtype=np.int64), np.empty(m)
+    )
+    raw, labels = world.raw(rows, bought), world.codes[rows].astype(np.int64)
+    touches = np.ascontiguousarray(prices.touches)
+    bought = np.ascontiguousarray(bought)
+
+    def work(task: int) -> None:
+        follow_paths(
+            raw, adds, rows, labels, bought, prices.own, prices.fee, touches, max(prices.total, 1), reward.lam,
+            reward.logit, task * BLOCK, min(m, (task + 1) * BLOCK),
+            prospect.here, prospect.actions, prospect.best, prospect.later,
+        )  # fmt: skip
+
+    with Threads(count_threads(world.n_jobs)) as threads:
+        threads.run(-(-m // BLOCK), work)
+    return prospect
 
 
 def _look_ahead(

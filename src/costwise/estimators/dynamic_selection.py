@@ -216,7 +216,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
         n_classes = len(self.classes_)
         scorer, parts = fit_folds(Z, codes, n_classes, layout, settings, int(seeds[1]))
-        train = World(Z, codes, n_classes, layout, prices, parts)
+        train = World(Z, codes, n_classes, layout, prices, parts, self.n_jobs)
         whole = [(np.arange(len(Z_dev)), scorer)]
         development = World(Z_dev, codes_dev, n_classes, layout, prices, whole)
         choosers = self._learn(train, development, lams, int(seeds[2]))
@@ -341,4 +341,4 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         Z = layout.standardise(X[:, layout.features].astype(np.float64), slice(None))
         codes = np.searchsorted(self.classes_, y)
         parts = [(np.arange(len(Z)), model.scorer)]
-        return World(Z, codes, len(self.classes_), layout, model.prices, parts)
+        return World(Z, codes, len(self.classes_), layout, model.prices, parts, self.n_jobs)
