@@ -1,6 +1,6 @@
 """Against what users have: accuracy over all budgets, and the cost of nearly the best accuracy.
 
-    python benchmarks/bench_peers.py --data FOLDER [--quick] [--out docs/reproduction/peers.md]
+    python benchmarks/bench_peers.py --data FOLDER [--quick] [--keep FOLDER] [--out docs/reproduction/peers.md]
 
 Six data sets, unit and skewed prices (heart and Pima: their published prices instead of skewed ones).
 Every method sweeps its own trade-off on the same training rows; each budget takes the point that is
@@ -11,13 +11,15 @@ best on validation rows, and its accuracy on test rows is reported. Two figures:
 
 Bills are exact and by row for every method: LightGBM's trees are read node by node, CatBoost's symmetric
 trees read all features they use. "best of ours" and "best of peers" pick a method for each budget on
-validation. Target: 0.03 more in the first figure, at most half the cost in the second.
+validation. Target: 0.03 more in the first figure, at most half the cost in the second. ``--keep`` holds a
+journal per case: a run may be done in pieces, and a further method trains nothing but itself.
 """
 
 from __future__ import annotations
 
-import time
+import math
 import warnings
+from pathlib import Path
 
 import numpy as np
 from common import load, machine, markdown, options, skewed, write
@@ -26,32 +28,30 @@ from costwise import Costs, compare
 from costwise.frontier import METHODS, Frontier
 
 SETS = {
-    "heart": None,
-    "pima": None,
-    "segmentation": None,
-    "miniboone_sample": None,
-    "letters": 12000,
-    "forest": 12000,
+    # rows (None: all), random splits
+    "heart": (None, 3),
+    "pima": (None, 2),
+    "segmentation": (None, 1),
+    "miniboone_sample": (None, 1),
+    "letters": (4000, 1),
+    "forest": (4000, 1),
 }
+EFFORT = 8
 PEERS = [
     "decision-tree", "lightgbm-cegb-coupled-16", "lightgbm-cegb-coupled-64", "lightgbm-cegb-lazy-16",
     "lightgbm-cegb-lazy-64", "lightgbm-static", "catboost",
 ]  # fmt: skip
 OURS = [
-    "greedy-miser", "greedy-miser-row", "greedy-miser-deep", "budgeted-forest", "pruned-forest", "submodular-tree",
-    "cost-weighted-l1", "dynamic-selection", "adaptive-boosting",
+    "greedy-miser", "greedy-miser-row", "greedy-miser-deep", "forward-forest", "budgeted-forest", "pruned-forest",
+    "submodular-tree", "cost-weighted-l1", "dynamic-selection", "adaptive-boosting",
 ]  # fmt: skip
 
 
-def joined(comparison, names, split):
-    return Frontier.join({name: comparison.frontier(name, split) for name in names})
-
-
 def figures(comparison, names):
-    """Both figures of a choice among some methods, over the splits."""
+    """Both figures of a choice among some methods, means over the splits; NaN where the bar is missed."""
     mean, cost = [], []
     for split, run in enumerate(comparison.runs):
-        frontier = joined(comparison, names, split)
+        frontier = Frontier.join({name: comparison.frontier(name, split) for name in names})
         mean.append(frontier.mean_score(60, 0.005))
         bar = max(float(one.score.max()) for one in run.frontiers.values()) - 0.01
         reached = (frontier.score >= bar).any()
@@ -60,69 +60,115 @@ def figures(comparison, names):
 
 
 def run(name, prices, given):
-    X, y, published = load(name, given.data, SETS[name])
-    if given.quick and len(y) > 2000:
-        X, y, published = load(name, given.data, 2000)
+    """The comparison of one case."""
+    rows, splits = SETS[name]
+    X, y, published = load(name, given.data, min(rows or 2000, 2000) if given.quick else rows)
     costs = Costs(np.ones(X.shape[1])) if prices == "unit" else published or skewed(X.shape[1])
-    asked = [m for m in OURS + PEERS if METHODS[m].installed()]
-    start = time.perf_counter()
+    asked = [m for m in PEERS + OURS if METHODS[m].installed() and m not in given.without]
+    journal = None
+    if given.keep:
+        Path(given.keep).mkdir(parents=True, exist_ok=True)
+        journal = Path(given.keep, f"{name}-{prices}.jsonl")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         comparison = compare(
-            X, y, costs, asked, n_splits=1 if given.quick else 3, effort=5 if given.quick else 13,
-            random_state=given.seed, n_jobs=given.jobs,
+            X, y, costs, asked, n_splits=1 if given.quick else splits, effort=4 if given.quick else EFFORT,
+            random_state=given.seed, n_jobs=given.jobs, resume=journal,
         )  # fmt: skip
-    ours = [m for m in comparison.methods if m in OURS]
-    peers = [m for m in comparison.methods if m in PEERS]
-    best = {"ours": figures(comparison, ours), "peers": figures(comparison, peers)}
-    line = [
-        f"{name}, {prices}", best["ours"][0], best["peers"][0], best["ours"][0] - best["peers"][0],
-        best["ours"][1], best["peers"][1], "yes" if reached(best) else "no", f"{time.perf_counter() - start:.0f}",
-    ]  # fmt: skip
-    single = {m: figures(comparison, [m]) for m in comparison.methods}
-    return line, single, comparison.failures
+    return comparison, len(y)
 
 
-def reached(best):
-    more = best["ours"][0] - best["peers"][0] >= 0.03
-    return more and not best["ours"][1] > 0.5 * best["peers"][1]
+def summary(case, comparison, rows):
+    """The line of a case in the first table."""
+    ours = figures(comparison, [m for m in comparison.methods if m in OURS])
+    peers = figures(comparison, [m for m in comparison.methods if m in PEERS])
+    seconds = sum(sum(run.seconds.values()) for run in comparison.runs)
+    more = ours[0] - peers[0]
+    cheaper = ours[1] <= 0.5 * peers[1] or (math.isnan(peers[1]) and not math.isnan(ours[1]))
+    words = ["yes" if good else "no" for good in (more >= 0.03, cheaper)]
+    return [case, rows, len(comparison.runs), ours[0], peers[0], f"{more:+.3f}", words[0], ours[1], peers[1],
+            words[1], f"{seconds:.0f}"]  # fmt: skip
+
+
+def at_budgets(case, comparison):
+    """The best of ours and of the peers at some budgets, and which method that was on the first split."""
+    shares = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+    lines = []
+    for side, names in (("ours", OURS), ("peers", PEERS)):
+        found = []
+        for split in range(len(comparison.runs)):
+            own = {m: comparison.frontier(m, split) for m in comparison.methods if m in names}
+            found.append(Frontier.join(own))
+        chosen = [
+            "prior" if not point.cost else point.method
+            for point in (found[0].best(comparison.full_cost * share) for share in shares)
+        ]
+        scores = np.mean(
+            [one.step(comparison.full_cost * np.array(shares), part="test") for one in found],
+            axis=0,
+        )
+        cells = [
+            f"{score:.3f} {method}" for score, method in zip(scores, chosen, strict=True)
+        ]  # fmt: skip
+        lines.append([f"{case}: {side}", *cells])
+    return lines
 
 
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--only", action="append", help="name of a data set; may be repeated")
+    parser.add_argument("--without", action="append", default=[], help="method to leave out")
+    parser.add_argument("--keep", metavar="FOLDER", help="where finished sweeps are kept")
     parser.add_argument("--jobs", type=int, default=None, help="methods at a time")
     given = parser.parse_args()
-    lines, singles, failures = [], {}, {}
+    lines, singles, choices, failures = [], {}, [], {}
     for name in given.only or SETS:
-        kinds = ("unit", "published") if name in ("heart", "pima") else ("unit", "skewed")
-        for prices in kinds:
-            line, single, failed = run(name, prices, given)
-            lines.append(line)
-            singles[line[0]] = single
-            failures |= failed
-            print(line, flush=True)
+        for prices in ("unit", "published" if name in ("heart", "pima") else "skewed"):
+            case = f"{name}, {prices}"
+            comparison, rows = run(name, prices, given)
+            lines.append(summary(case, comparison, rows))
+            singles[case] = {m: figures(comparison, [m]) for m in comparison.methods}
+            choices += at_budgets(case, comparison)
+            failures |= {f"{m} on {case}": why for m, why in comparison.failures.items()}
+            print(lines[-1], flush=True)
+    write(given.out, page(given, lines, singles, choices, failures))
+
+
+def page(given, lines, singles, choices, failures):
+    """The results as Markdown."""
     heads = [
-        "data, prices", "mean accuracy: best of ours", "best of peers", "difference",
-        "cost within 0.01: ours", "peers", "target reached", "seconds",
+        "data, prices", "rows", "splits", "mean accuracy: best of ours", "best of peers", "difference",
+        ">= 0.03", "cost within 0.01: ours", "peers", "<= half", "seconds of training",
     ]  # fmt: skip
-    names = sorted(
-        {m for single in singles.values() for m in single}, key=lambda m: (m in PEERS, m)
-    )
-    each = [[m + (" (peer)" if m in PEERS else "")] + [single.get(m, (None,))[0] for single in singles.values()]
-            for m in names]  # fmt: skip
-    missing = [m for m in OURS + PEERS if not METHODS[m].installed()]
+    names = [
+        m + (" (peer)" if m in PEERS else "")
+        for m in OURS + PEERS
+        if any(m in s for s in singles.values())
+    ]
+    tables = []
+    for figure in (0, 1):
+        rows = [
+            [label] + [single.get(label.split(" ")[0], (None, None))[figure] for single in singles.values()]
+            for label in names
+        ]  # fmt: skip
+        tables.append(markdown(["method", *singles], rows))
     quick = " --quick" if given.quick else ""
     text = (
-        f"# Against what users have\n\n`python benchmarks/bench_peers.py --data FOLDER{quick}`, "
-        f"seed {given.seed}. {machine()}.\n\n{markdown(heads, lines)}\n"
-        f"Mean accuracy over 60 budgets, each method alone:\n\n{markdown(['method', *singles], each)}"
+        f"# Against what users have\n\n`python benchmarks/bench_peers.py --data FOLDER{quick}`, seed {given.seed}, "
+        f"{4 if given.quick else EFFORT} models per method and split. {machine()}.\n\n{markdown(heads, lines)}\n"
+        f"Mean accuracy over 60 budgets, each method alone:\n\n{tables[0]}\n"
+        f"Cost within 0.01 of the best of all methods, as a share of the full price, each method alone (a dash where "
+        f"it is not reached on every split):\n\n{tables[1]}\n"
+        "Accuracy on test rows at budgets in shares of the full price, with the method that validation chose (on the "
+        "first split):\n\n"
+        f"{markdown(['data', '1 %', '2 %', '5 %', '10 %', '20 %', '40 %', '70 %'], choices)}"
     )
+    missing = [m for m in OURS + PEERS if not METHODS[m].installed()]
     if missing:
         text += f"\nNot installed where this ran: {', '.join(missing)}.\n"
-    for method, reason in failures.items():
-        text += f"\n{method} could not be run: {reason}\n"
-    write(given.out, text)
+    for what, why in failures.items():
+        text += f"\n{what} could not be run: {why}\n"
+    return text
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,26 @@ def write(out: str | None, text: str) -> None:
     if out:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
         Path(out).write_text(text.rstrip() + "\n")
+
+
+class Kept:
+    """Results in a file as they come, one line of JSON each: a long run may be done in pieces."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.found: dict[str, Any] = {}
+        if path and Path(path).exists():
+            lines = Path(path).read_text().splitlines()
+            self.found = dict(json.loads(line) for line in lines if line.endswith("]"))
+
+    def get(self, key: str, make: Callable[[], Any]) -> Any:
+        """What was kept under a key; made, and kept, where it is missing."""
+        if key not in self.found:
+            self.found[key] = make()
+            if self.path:
+                with open(self.path, "a") as file:
+                    file.write(json.dumps([key, self.found[key]]) + "\n")
+        return self.found[key]
 
 
 def skewed(n_features: int, seed: int = 0) -> Costs:

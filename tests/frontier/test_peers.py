@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -108,6 +109,17 @@ def test_penalties_of_cegb_buy_less_when_they_are_high(data):
     grid = model.trade_off_grid(X, y)
     dear, cheap = (
         model.set_params(**step).fit(X, y).acquired(X).sum() for step in (grid[0], grid[-1])
+    )
+    assert dear < cheap
+
+
+def test_first_use_penalties_of_catboost_buy_less_when_they_are_high(data):
+    pytest.importorskip("catboost")
+    X, y, costs = data
+    model = _peers.catboost(costs, True, 0, rows=len(y)).set_params(model__iterations=4)
+    grid = model.trade_off_grid(X, y)
+    dear, cheap = (
+        clone(model).set_params(**step).fit(X, y).acquired(X).sum() for step in (grid[0], grid[-1])
     )
     assert dear < cheap
 

@@ -244,6 +244,28 @@ def test_queries_and_groups_never_straddle_folds(kind):
         BudgetSearchCV(Buyer(), 0.5, cv=20).fit(X, y, **{kind: clusters})
 
 
+class Watching(Buyer):
+    """Refuses to be scored on a query or group (column 3) that it was fitted on."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.known = set(X[:, 3])
+        return super().fit(X, y)
+
+    def predict(self, X):
+        assert not self.known & set(X[:, 3])
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("kind", ["qid", "groups"])
+def test_no_model_of_a_search_is_scored_on_a_query_or_group_it_knows(kind):
+    X, y = rows(90)
+    clusters = np.random.default_rng(0).integers(0, 13, 90)
+    X = np.column_stack([X, clusters])
+    BudgetSearchCV(Watching(), 0.6, cv=4).fit(X, y, **{kind: clusters})
+    with pytest.raises(AssertionError):
+        BudgetSearchCV(Watching(), 0.6, cv=4).fit(X, y)
+
+
 def test_masks_are_folds_too():
     X, y = rows(40)
     held = np.arange(40) % 4 == 0

@@ -6,7 +6,7 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import ClassifierTags, RegressorTags, get_tags
 from sklearn.utils.validation import _check_feature_names
 
@@ -59,7 +59,7 @@ class Priced(CostAware):
         costs = Costs.of(self.costs, values.shape[1], None if names is None else list(names))
         if self.n_best is not None:
             values = self._masked(values, y, costs)
-        model = clone(self.model).fit(values, y)
+        model = self._fresh().fit(values, y)
         self.policy_ = _policy(model, costs)
         if self.policy_.output.classes is not None:
             self.classes_ = self.policy_.output.classes
@@ -67,9 +67,13 @@ class Priced(CostAware):
             self.n_rounds_ = self.policy_.trees.n_trees // self._trees_per_round()
         return self
 
+    def _fresh(self) -> Any:
+        """An unfitted copy; CatBoost's lists of penalties make ``clone`` refuse its models."""
+        return copy.deepcopy(self.model)
+
     def _masked(self, values: Any, y: Any, costs: Costs) -> Any:
         """Columns that were not selected become constant, so no tree uses them."""
-        first = clone(self.model).fit(values, y)
+        first = self._fresh().fit(values, y)
         gain = np.asarray(first.booster_.feature_importance("gain"), dtype=np.float64)
         price = as_floats(costs.flat.price)
         worth = gain / np.maximum(price, price[price > 0].min() / 1e3 if (price > 0).any() else 1.0)
