@@ -29,7 +29,6 @@ from costwise.exceptions import CostwiseWarning
 CASES = [
     # data, rows, prices, share of the full price as budget
     ("segmentation", 2310, "unit", 0.2),
-    ("letters", 4000, "skewed", 0.1),
     ("miniboone_sample", 5000, "unit", 0.16),
 ]
 

@@ -24,10 +24,10 @@ from costwise.frontier import Comparison, Frontier
 
 SETS = {
     # rows (None: all), random splits, models per method and split
-    "heart": (None, 5, 8),
-    "segmentation": (None, 2, 8),
+    "heart": (None, 3, 8),
+    "segmentation": (None, 1, 8),
     "miniboone_sample": (None, 1, 8),
-    "letters": (5000, 1, 8),
+    "letters": (3000, 1, 8),
 }
 TITLES = {
     "heart": "Heart disease, prices in CAD",

@@ -28,6 +28,7 @@ _HOME = {
     "EarlyExitRegressor": "costwise.estimators.early_exit",
     "Extractors": "costwise.runtime",
     "FeatureSubsets": "costwise.estimators.feature_subsets",
+    "ForwardForestClassifier": "costwise.estimators.forward_forest",
     "Frontier": "costwise.frontier",
     "GreedyMiserClassifier": "costwise.estimators.greedy_miser",
     "GreedyMiserRegressor": "costwise.estimators.greedy_miser",

@@ -118,6 +118,7 @@ METHODS: dict[str, Method] = {
     "cost-weighted-l1": Method(_ours("cost_weighted_l1", "CostWeightedL1"), regression=True),
     "budgeted-forest": Method(_ours("budgeted_forest", "BudgetedForest")),
     "pruned-forest": Method(_ours("pruned_forest", "PrunedForest")),
+    "forward-forest": Method(_ours("forward_forest", "ForwardForest")),
     "adaptive-linear": Method(
         _around("adaptive_linear", "AdaptiveLinearClassifier"), binary_only=True
     ),

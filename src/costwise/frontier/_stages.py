@@ -36,7 +36,10 @@ def cuts(model: Any) -> Iterator[tuple[int | None, Any]]:
     if count is None:
         yield None, model
         return
-    for stage in stage_numbers(count):
+    numbers = stage_numbers(count)
+    if getattr(model, "every_stage_differs", False):  # not one long ensemble, but many models
+        numbers = list(range(count + 1))
+    for stage in numbers:
         yield stage, model if stage == count else model.truncate(stage)
 
 
