@@ -46,10 +46,10 @@ OURS = [
     "submodular-tree", "cost-weighted-l1", "dynamic-selection", "adaptive-boosting",
 ]  # fmt: skip
 
-READING = """Accuracies are means over the budgets, chosen on validation rows and measured on test rows. A dash stands
-where the bar is not reached on every split. "Budgets that buy nothing" is the share of the 60 budgets that are below the
-price of the first useful feature: there everybody answers with the most frequent class, so that the difference over
-the other budgets is larger by that share than the one in the table.
+READING = """Accuracies are means over the budgets, chosen on validation rows and measured on test rows. A dash
+stands where the bar is not reached on every split. "Budgets that buy nothing" is the share of the 60 budgets that lie
+below the price of the first useful feature: there everybody answers with the most frequent class, so that the
+difference over the other budgets is larger by that share than the one in the table.
 """
 
 

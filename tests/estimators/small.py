@@ -19,6 +19,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "EarlyExitClassifier": {},
     "EarlyExitRegressor": {},
     "FeatureSubsets": {},
+    "ForwardForestClassifier": {
+        "n_features": 2,
+        "n_trees": 2,
+        "n_search_trees": 2,
+        "random_state": 0,
+    },
     "GreedyMiserClassifier": {"n_rounds": 4, "min_samples_leaf": 5},
     "GreedyMiserRegressor": {"n_rounds": 8, "min_samples_leaf": 5},
     "L1GateClassifier": {"random_state": 0},
