@@ -15,7 +15,7 @@ from costwise.core.dtypes import BLOCK, CODES, GRADIENT, ROW, SUM
 HISTOGRAM_BYTES = 1 << 29
 """Memory for histograms that wait for subtraction; beyond it children are built from their rows."""
 
-SMALL = 1 << 18
+SMALL = 1 << 19
 """Histogram updates (or row moves, times eight) below which waking other threads does not pay."""
 
 _NO_GRADIENTS = np.empty(0, dtype=GRADIENT)

@@ -16,8 +16,14 @@ from costwise.core.compile import kernel
 ROWS = 16384
 """Rows in one part."""
 
+FEW = 50_000
+"""Rows below which one thread is faster than waking others."""
+
 LOGS = 512
 """Rows whose logarithms are taken at once."""
+
+LANES = 8
+"""Sums that run side by side, so that no addition waits for the one before."""
 
 _SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64)"
 
@@ -36,20 +42,14 @@ def decay_of(a):
     a = min(a, 708.0)
     k = np.floor(a * 1.4426950408889634 + 0.5)
     r = (k * 0.69314718036912382 - a) + k * 1.9082149292705877e-10  # ln 2 in two parts
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    # The series in pairs of pairs: no addition waits for more than four others.
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))
+    middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
+    high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+    last = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+    p = low + r4 * (middle + r4 * (high + r4 * last))
     return p * np.int64((np.int64(1023) - np.int64(k)) << np.int64(52)).view(np.float64)
 
 
@@ -68,32 +68,56 @@ def squared(total, base, y, weights, out, start, stop):
 @kernel(_SIGNATURE)
 def logistic(total, base, y, weights, out, start, stop):
     """Log-loss of two classes, y 0 or 1, scores are log-odds; the negative gradient is y - p."""
-    scores, first = total[0], base[0]
-    filled = out.shape[1] > 0
-    slope = out[0]
-    factor = np.empty(LOGS)
+    first = base[0]
+    factor = np.ones(LOGS)
+    wrong = np.zeros(LOGS)
     loss = 0.0
     for low in range(start, stop, LOGS):
-        count = min(LOGS, stop - low)
-        for j in range(count):
-            factor[j] = 1.0 + decay_of(abs(first + scores[low + j]))
-        if filled:
-            for j in range(count):
+        high = min(low + LOGS, stop)
+        scores, labels = total[0, low:high], y[low:high]
+        for j in range(high - low):
+            score = first + scores[j]
+            factor[j] = 1.0 + decay_of(abs(score))
+            wrong[j] = max(0.0, score if labels[j] == 0.0 else -score)
+        if out.shape[1] > 0:
+            slope = out[0, low:high]
+            for j in range(high - low):
                 large = 1.0 / factor[j]
-                p = large if first + scores[low + j] >= 0 else 1.0 - large
-                slope[low + j] = y[low + j] - p
-        # The logarithm of a product of up to LOGS factors, each at most 2, stands for their sum.
-        product = 1.0
-        for j in range(count):
-            i = low + j
-            wrong = max(0.0, (1.0 - 2.0 * y[i]) * (first + scores[i]))
-            if weights.shape[0] > 0:
-                loss += weights[i] * (math.log(factor[j]) + wrong)
-            else:
-                product *= factor[j]
-                loss += wrong
-        loss += math.log(product)
+                slope[j] = labels[j] - (large if first + scores[j] >= 0 else 1.0 - large)
+        if weights.shape[0] > 0:
+            for j in range(high - low):
+                loss += weights[low + j] * (math.log(factor[j]) + wrong[j])
+        else:
+            factor[high - low :] = 1.0
+            wrong[high - low :] = 0.0
+            loss += _log_product(factor) + _lane_sum(wrong)
     return loss
+
+
+@kernel()
+def _log_product(factors):
+    """Sum of the logarithms of numbers from 1 to 2: of a product of that many, there is no overflow."""
+    product = np.ones(LANES)
+    for j in range(0, factors.shape[0], LANES):
+        for lane in range(LANES):
+            product[lane] *= factors[j + lane]
+    total = 0.0
+    for lane in range(LANES):
+        total += math.log(product[lane])
+    return total
+
+
+@kernel()
+def _lane_sum(values):
+    """Sum in a fixed order that the compiler can vectorise."""
+    held = np.zeros(LANES)
+    for j in range(0, values.shape[0], LANES):
+        for lane in range(LANES):
+            held[lane] += values[j + lane]
+    total = 0.0
+    for lane in range(LANES):
+        total += held[lane]
+    return total
 
 
 @kernel(_SIGNATURE)
@@ -138,5 +162,9 @@ def in_parts(loss, total, base, y, weights, out, threads):
         stop = min((part + 1) * ROWS, n_rows)
         found[part] = loss(total, base, y, weights, out, part * ROWS, stop)
 
-    threads.run(len(found), work)
+    if n_rows < FEW:
+        for part in range(len(found)):
+            work(part)
+    else:
+        threads.run(len(found), work)
     return math.fsum(found)

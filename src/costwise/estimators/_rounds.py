@@ -53,6 +53,11 @@ class Plan:
     seed: int
     verbose: int = 0
 
+    @property
+    def draws(self) -> bool:
+        """Whether anything is left to chance."""
+        return self.subsample < 1.0 or self.max_features < 1.0
+
 
 @dataclass
 class Earlier:
@@ -147,7 +152,7 @@ class Rounds:
 
     def _round(self, number: int, gradients: Floats) -> list[Tree]:
         """Grow the trees of one round on gradients that were computed once, before its first tree."""
-        rng = np.random.default_rng([self.plan.seed, number])
+        rng = np.random.default_rng([self.plan.seed, number]) if self.plan.draws else None
         rows = self._some_rows(rng)
         groups = (
             [slice(None)] if self.plan.vector else [slice(k, k + 1) for k in range(len(gradients))]
@@ -171,16 +176,16 @@ class Rounds:
         self.booster.purchases.settle()
         return grown
 
-    def _some_rows(self, rng: np.random.Generator) -> npt.NDArray[np.int32] | None:
+    def _some_rows(self, rng: np.random.Generator | None) -> npt.NDArray[np.int32] | None:
         n = self.booster.n_rows
-        if self.plan.subsample >= 1.0:
+        if rng is None or self.plan.subsample >= 1.0:
             return None
         size = max(1, round(self.plan.subsample * n))
         return np.sort(rng.choice(n, size, replace=False, shuffle=False)).astype(np.int32)
 
-    def _some_features(self, rng: np.random.Generator) -> Masks:
+    def _some_features(self, rng: np.random.Generator | None) -> Masks:
         allowed = self.plan.allowed
-        if self.plan.max_features >= 1.0:
+        if rng is None or self.plan.max_features >= 1.0:
             return allowed
         candidates = np.flatnonzero(allowed)
         size = max(1, round(self.plan.max_features * len(candidates)))
