@@ -37,9 +37,10 @@ def ask(
 ) -> None:
     """Walk one case through a model: it asks, you answer, it keeps the bill.
 
-    Answer with a number; [bold]unknown[/bold] if it was asked for and came back empty (it is paid);
-    [bold]na[/bold] if it cannot be had (it is not paid). Ctrl-C leaves; with --session the same
-    command goes on where it stopped.
+    Answer with a number,
+    [bold]unknown[/bold] if it was asked for and came back empty (it is paid),
+    or [bold]na[/bold] if it cannot be had (it is not paid).
+    Ctrl-C leaves; with --session the same command goes on where it stopped.
 
     Example: costwise ask model.costwise --budget 120 --session patient-17.json
     """
