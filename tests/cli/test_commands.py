@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import costwise
-from costwise.cli import app
+from costwise.cli import _tables, app
 
 runner = CliRunner()
 
@@ -289,3 +289,26 @@ def test_other_mistakes_say_what_to_do(folder, tmp_path):
         "predict", folder / "model.costwise", tmp_path / "few.csv", "-o", tmp_path / "p.csv"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv"]
+
+
+def test_a_large_file_is_sampled_for_learning_and_says_so(folder, tmp_path):
+    words = [
+        "fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml", "--budget", 20,
+        "--method", "cost-weighted-l1", "-o", tmp_path / "model.costwise", "--force",
+    ]  # fmt: skip
+    assert "240 rows: learning from 150" in run(*words, "--rows", 150).stderr
+    assert "learning from" not in run(*words, "--rows", 0).stderr
+    assert "--rows is -1" in refused(*words, "--rows", -1)
+
+
+def test_a_sample_is_drawn_from_all_chunks_in_their_order(tmp_path, monkeypatch):
+    path = tmp_path / "numbers.csv"
+    pd.DataFrame({"n": np.arange(5000)}).to_csv(path, index=False)
+    monkeypatch.setattr(_tables.read_chunks, "__defaults__", (700,))
+    kept, total = _tables.read_sample(path, 900, 0)
+    assert total == 5000
+    found = kept["n"].to_numpy()
+    assert len(found) == 900
+    assert (np.diff(found) > 0).all()
+    assert np.histogram(found, bins=5, range=(0, 5000))[0].min() > 130, "each fifth has its share"
+    assert _tables.read_sample(path, 0, 0)[0].shape == (5000, 1)

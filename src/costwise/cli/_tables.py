@@ -12,10 +12,22 @@ import pandas as pd
 CHUNK = 200_000
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """A whole table."""
-    frames = list(read_chunks(path))
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+def read_sample(path: Path, most: int, seed: int) -> tuple[pd.DataFrame, int]:
+    """At most so many rows of a table, drawn at random, in their order (0: all); and how many it has.
+
+    Every row draws a number and the lowest are kept, so one pass is enough and what is held in
+    memory does not grow with the file.
+    """
+    rng = np.random.default_rng(seed)
+    kept, draws, total = pd.DataFrame(), np.empty(0), 0
+    for frame in read_chunks(path):
+        total += len(frame)
+        kept = frame if kept.empty else pd.concat([kept, frame], ignore_index=True)
+        draws = np.append(draws, rng.random(len(frame)))
+        if most and len(kept) > most:
+            lowest = np.sort(np.argpartition(draws, most)[:most])
+            kept, draws = kept.iloc[lowest].reset_index(drop=True), draws[lowest]
+    return kept, total
 
 
 def read_chunks(path: Path, rows: int = CHUNK) -> Iterator[pd.DataFrame]:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from costwise.cli._terminal import explained, notes, out, print_json, written
-from costwise.cli.fit import read_task
+from costwise.cli.fit import MOST_ROWS, Rows, read_task
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +35,7 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep everything in this JSON file.")
     ] = None,
+    rows: Rows = MOST_ROWS,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     force: Annotated[
@@ -50,7 +51,7 @@ def compare(
     from costwise.frontier import compare as run
 
     with explained():
-        X, y, prices = read_task(data, target, costs)
+        X, y, prices = read_task(data, target, costs, rows, seed)
         asked: Any = methods or "all"
         found = run(
             X,

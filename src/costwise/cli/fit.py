@@ -9,6 +9,11 @@ import typer
 
 from costwise.cli._terminal import explained, money, notes, print_json, written
 
+Rows = Annotated[
+    int, typer.Option("--rows", help="Learn from at most this many rows, drawn at random; 0: all.")
+]
+MOST_ROWS = 200_000
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -31,6 +36,7 @@ def fit(
     confidence: Annotated[
         float, typer.Option(help="Certainty that new rows keep the budget on average.")
     ] = 0.95,
+    rows: Rows = MOST_ROWS,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
     force: Annotated[
@@ -44,7 +50,7 @@ def fit(
     from costwise.frontier import BudgetSearchCV, make_method
 
     with explained():
-        X, y, prices = read_task(data, target, costs)
+        X, y, prices = read_task(data, target, costs, rows, seed)
         with written(output, force=force) as part:
             name = _best_method(X, y, prices, budget, seed) if method == "auto" else method
             estimator = make_method(name, X, y, prices, seed)
@@ -71,12 +77,22 @@ def fit(
         )
 
 
-def read_task(data: Path, target: str, costs: Path | None) -> tuple[Any, Any, Any]:
+def read_task(
+    data: Path, target: str, costs: Path | None, rows: int, seed: int
+) -> tuple[Any, Any, Any]:
     """Features, target and prices of a file, checked against each other."""
-    from costwise.cli._tables import read_table, split_target
+    from costwise.cli._tables import read_sample, split_target
     from costwise.costs import Costs
 
-    X, y = split_target(read_table(data), target, data)
+    if rows < 0:
+        raise ValueError(f"--rows is {rows}: give a number of rows, or 0 for all of them.")
+    frame, total = read_sample(data, rows, seed)
+    if len(frame) < total:
+        notes.print(
+            f"{data.name} has {total:,} rows: learning from {len(frame):,} of them, drawn at random "
+            "(--rows 0 takes all)."
+        )
+    X, y = split_target(frame, target, data)
     names = [str(name) for name in X.columns]
     return (
         X,

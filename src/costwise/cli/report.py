@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from costwise.cli._terminal import explained, notes, written
-from costwise.cli.fit import read_task
+from costwise.cli.fit import MOST_ROWS, Rows, read_task
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +33,7 @@ def report(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "What accuracy costs",
+    rows: Rows = MOST_ROWS,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
 ) -> None:
@@ -44,7 +45,7 @@ def report(
     from costwise.report import summarise, write_report
 
     with explained():
-        X, y, prices = read_task(data, target, costs)
+        X, y, prices = read_task(data, target, costs, rows, seed)
         if comparison is None:
             found = compare(X, y, prices, random_state=seed, verbose=1)
         else:
