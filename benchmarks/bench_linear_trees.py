@@ -39,14 +39,14 @@ Part = tuple[np.ndarray, np.ndarray]
 
 @dataclass
 class Problem:
-    """Rows for training, validation and test, prices, and queries where the measure is precision@5."""
+    """Rows, prices, and the queries of validation and test where the measure is precision@5."""
 
     name: str
     train: Part
     held: Part
     test: Part
     costs: Costs
-    queries: np.ndarray | None = None
+    queries: dict[str, np.ndarray] | None = None
 
     @property
     def mean_price(self) -> float:
@@ -56,11 +56,15 @@ class Problem:
 
 def yahoo(n: int) -> Problem:
     """The Yahoo shape; a document is relevant from grade 3 on."""
-    parts, queries = [], None
-    for seed, rows in ((0, n), (2, min(n, 30000)), (1, min(n, 60000))):
-        X, grade, queries, costs = datasets.make_yahoo_like(rows, seed)
+    parts, queries = [], {}
+    for name, seed, rows in (
+        ("train", 0, n),
+        ("held", 2, min(n, 30000)),
+        ("test", 1, min(n, 60000)),
+    ):
+        X, grade, queries[name], costs = datasets.make_yahoo_like(rows, seed)
         parts.append((X, (grade >= 3).astype(int)))
-    return Problem("yahoo", parts[0], parts[1], parts[2], costs, queries)
+    return Problem("yahoo", *parts, costs, queries)
 
 
 def from_folder(name: str, folder: str, quick: bool) -> Problem:

@@ -34,7 +34,7 @@ from costwise import (
 from costwise.estimators._linear_prune import prune
 
 LAMS = {
-    "yahoo": [3, 1, 0.4, 0.2], "forest": [3, 1.5, 0.7, 0.35, 0.15], "cifar": [2, 0.7, 0.25, 0.1],
+    "yahoo": [3, 1, 0.25], "forest": [1, 0.7, 0.35, 0.15], "cifar": [0.7, 0.25, 0.1],
     "miniboone": [3, 1.5, 0.7, 0.35, 0.15, 0.07],
 }  # fmt: skip
 """Loss that the mean price is worth, for CSTC."""
@@ -53,10 +53,18 @@ def measure(problem: Problem, model: Any) -> dict[str, float]:
     for part, (X, y) in (("held", problem.held), ("test", problem.test)):
         found[f"{part}_cost"] = float(model.cost(X).mean())
         score = getattr(model, "decision_function", model.predict)(X)
-        if problem.queries is None or part == "held":
+        if problem.queries is None:
             found[part] = float(np.mean((score > 0) != (y == 1)))
-        else:
-            found[part] = metrics.run_precision_at_k(y, score, problem.queries, k=5)
+            found["noise"] = float(np.sqrt(found[part] * (1 - found[part]) / len(y)))
+            continue
+        query = problem.queries[part]
+        found[part] = metrics.run_precision_at_k(y, score, query, k=5)
+        twentieth = query * 20 // (query[-1] + 1)
+        each = [
+            metrics.run_precision_at_k(y[own], score[own], query[own], k=5)
+            for own in (twentieth == i for i in range(20))
+        ]
+        found["noise"] = float(np.std(each) / np.sqrt(20))
     return found
 
 
@@ -134,7 +142,7 @@ def draw_tree(path: Path) -> None:
 
     heart = datasets.load_heart()
     model = SubmodularTreeClassifier(
-        [30, 60, 120], costs=heart.costs, depth=3, validation_fraction=None
+        [4, 25, 120], costs=heart.costs, depth=3, validation_fraction=None
     ).fit(heart.data, heart.target)
     draw_linear_tree(model).figure.savefig(path, dpi=80)
 
