@@ -11,7 +11,15 @@ from sklearn.linear_model import LogisticRegression
 
 import costwise
 from costwise import Costs, DynamicSelectionClassifier
-from costwise.estimators._selection_data import assign_folds, masked_rows
+from costwise.estimators._selection_data import (
+    DataSettings,
+    assign_folds,
+    fit_folds,
+    log_loss,
+    masked_rows,
+    masks_of_orders,
+    random_masks,
+)
 from costwise.estimators._selection_factors import find_factors, make_layout
 from costwise.estimators._selection_imitation import Schedule
 
@@ -317,13 +325,48 @@ def test_shared_fees_are_paid_once_by_the_bill():
 def test_masked_copies_leave_out_whole_factors_and_mark_the_rest():
     X = np.random.default_rng(0).normal(size=(30, 4))
     layout, _ = make_layout(X, Costs(np.ones(4)), [[0, 1], [2, 3]])
-    inputs, targets = masked_rows(X, np.arange(30), layout, np.random.default_rng(0))
+    masks = random_masks(30, 2, np.random.default_rng(0))
+    inputs, targets = masked_rows(X, np.arange(30), masks, layout)
     assert len(inputs) == 4 * 30
     values, marks = inputs[:, :4], inputs[:, 4:]
     assert (values[:60] == np.tile(X, (2, 1))).all()
     assert (marks[60:].sum(axis=1) < 2).all()
     assert ((values != 0) == marks[:, [0, 0, 1, 1]].astype(bool)).all()
     assert (targets == np.tile(np.arange(30), 4)).all()
+
+
+def test_masks_of_visits_are_full_rows_ends_and_prefixes_of_the_purchases():
+    when = np.array([[2, 0, -1, 1]] * 500 + [[-1, -1, -1, -1]])
+    full, ends, passed = masks_of_orders(when, np.random.default_rng(0))
+    assert full.all()
+    assert (ends == (when >= 0)).all()
+    found = {tuple(np.flatnonzero(row).tolist()) for row in passed[:500]}
+    assert found == {(), (1,), (1, 3)}
+    assert not passed[500].any()
+
+
+def test_classifiers_are_trained_for_the_masks_they_are_given():
+    X, y = load_digits(return_X_y=True)
+    layout, _ = make_layout(X[:900], Costs(np.ones(64)), None)
+    Z = layout.standardise(X[:, layout.features].astype(float), slice(None))
+    half = np.tile(np.arange(layout.n_factors) % 4 < 2, (900, 1))
+    settings = DataSettings(None, True, None, 1)
+    losses = []
+    for masks in (None, [np.ones_like(half), half, half]):
+        scorer, _ = fit_folds(Z[:900], y[:900], 10, layout, settings, 0, masks)
+        losses.append(log_loss(scorer, Z[900:], y[900:], [half[: len(X) - 900]], layout))
+    assert losses[1] < 0.95 * losses[0]
+
+
+def test_adapting_is_another_fit_of_a_masked_classifier():
+    X, y = two_stage(150)
+    prints = [
+        DynamicSelectionClassifier(masked=m, adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
+        for m in (True, False)
+        for a in (True, False)
+    ]
+    assert prints[0] != prints[1]
+    assert prints[2] == prints[3]
 
 
 def test_folds_deal_out_every_class_evenly():

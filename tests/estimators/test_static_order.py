@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 import costwise
 from costwise import Costs, StaticOrderClassifier
 from costwise.estimators._selection_data import World
-from costwise.estimators.static_order import forward_order
+from costwise.estimators.static_order import forward_order, prefix_masks
 from costwise.policy._selection_rows import FactorPrices, Layout, Linear
 
 
@@ -28,12 +28,25 @@ def test_forward_puts_the_most_accurate_first_whatever_it_costs():
 def test_weight_divides_by_the_price():
     X, y = make_data()
     dear = StaticOrderClassifier("weight", costs=[1, 1, 100, 1], random_state=0).fit(X, y)
-    even = StaticOrderClassifier("weight", random_state=0).fit(X, y)
+    even = StaticOrderClassifier("weight", adapt=False, random_state=0).fit(X, y)
     assert even.order_[:2] == [2, 0]
     assert dear.order_[0] == 0
     scorer = even.policy_.model.scorer
     merit = np.abs(scorer.weight).max(axis=1)
     assert even.order_ == np.argsort(-merit).tolist()
+
+
+def test_adapting_keeps_the_order_and_trains_the_classifier_for_its_prefixes():
+    X, y = make_data()
+    models = [
+        StaticOrderClassifier(adapt=bool(a), n_folds=3, random_state=0).fit(X, y) for a in (0, 1)
+    ]
+    assert models[0].order_ == models[1].order_
+    assert models[0].policy_.fingerprint() != models[1].policy_.fingerprint()
+    full, first, second = prefix_masks([2, 0, 1], 400, 0)
+    assert full.all()
+    sets = {tuple(np.flatnonzero(row).tolist()) for row in np.vstack([first, second])}
+    assert sets == {(), (2,), (0, 2)}
 
 
 def test_forward_order_is_greedy_by_accuracy():

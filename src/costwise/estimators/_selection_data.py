@@ -20,9 +20,11 @@ from costwise.policy._selection_rows import Bools, FactorPrices, ForeignScorer, 
 
 Floats = npt.NDArray[np.float64]
 Scorer = Linear | ForeignScorer
+Masks = list[Bools]
+"""Per copy of the training rows (n, n_factors): which factors are known."""
 
 FULL_COPIES, MASKED_COPIES = 2, 2
-"""How often each training row is seen in full, and with random factors left out."""
+"""How often each training row is seen in full, and with random factors left out, at first."""
 
 STRENGTHS = (0.01, 0.1, 1.0)
 """Values of C among which the default classifier chooses; ties go to the smallest."""
@@ -53,12 +55,18 @@ class _Constant:
 
 
 def fit_scorer(
-    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, seed: int
+    Z: Floats,
+    codes: Ints,
+    masks: Masks,
+    n_classes: int,
+    layout: Layout,
+    settings: DataSettings,
+    seed: int,
 ) -> Scorer:
     """Train one data classifier on standardised rows."""
     inputs, targets = Z, codes
     if settings.masked:
-        inputs, targets = masked_rows(Z, codes, layout, np.random.default_rng(seed))
+        inputs, targets = masked_rows(Z, codes, masks, layout)
     model = clone(settings.classifier)
     if "random_state" in model.get_params() and model.get_params()["random_state"] is None:
         model.set_params(random_state=seed)
@@ -99,21 +107,38 @@ def _as_linear(model: Any, n_classes: int, layout: Layout, masked: bool) -> Line
     return Linear(np.ascontiguousarray(weight[:, :e].T), np.ascontiguousarray(mark), bias)
 
 
-def masked_rows(
-    Z: Floats, codes: Ints, layout: Layout, rng: np.random.Generator
-) -> tuple[Floats, Ints]:
-    """Full rows and copies with random factors left out, with marks of what is there.
+def masked_rows(Z: Floats, codes: Ints, masks: Masks, layout: Layout) -> tuple[Floats, Ints]:
+    """A copy of the rows per mask, with the marks of what is there as further columns."""
+    owner, blocks = layout.owner(), []
+    for marks in masks:
+        known = np.hstack([marks, np.ones((len(Z), 1), dtype=bool)])
+        blocks.append(np.hstack([Z * known[:, owner], marks]))
+    return np.vstack(blocks), np.tile(codes, len(masks))
 
-    The number of factors that stay is uniform from 0 to all but one.
-    """
-    n, n_factors, owner = len(Z), layout.n_factors, layout.owner()
-    blocks = [np.hstack([Z, np.ones((n, n_factors))])] * (FULL_COPIES if n_factors else 1)
-    for _ in range(MASKED_COPIES if n_factors else 0):
+
+def random_masks(n: int, n_factors: int, rng: np.random.Generator) -> Masks:
+    """Full rows, and rows with random factors left out, of which 0 to all but one stay."""
+    everything = np.ones((n, n_factors), dtype=bool)
+    if n_factors == 0:
+        return [everything]
+    masks = [everything] * FULL_COPIES
+    for _ in range(MASKED_COPIES):
         stay = rng.integers(0, n_factors, n)
         rank = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1)
-        marks = np.hstack([rank < stay[:, None], np.ones((n, 1), dtype=bool)])
-        blocks.append(np.hstack([Z * marks[:, owner], marks[:, :-1]]))
-    return np.vstack(blocks), np.tile(codes, len(blocks))
+        masks.append(rank < stay[:, None])
+    return masks
+
+
+def masks_of_orders(when: Ints, rng: np.random.Generator) -> Masks:
+    """Full rows, rows as their purchases ended, and rows on the way there.
+
+    ``when`` (n, n_factors) is the step at which a factor was bought, -1 where it was not. The
+    number of purchases so far is uniform from 0 to all but one.
+    """
+    bought = when >= 0
+    count = bought.sum(axis=1)
+    so_far = rng.integers(0, np.maximum(count, 1))
+    return [np.ones_like(bought), bought, bought & (when < so_far[:, None])]
 
 
 def assign_folds(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
@@ -126,9 +151,19 @@ def assign_folds(codes: Ints, n_folds: int, rng: np.random.Generator) -> Ints:
 
 
 def fit_folds(
-    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, seed: int
+    Z: Floats,
+    codes: Ints,
+    n_classes: int,
+    layout: Layout,
+    settings: DataSettings,
+    seed: int,
+    masks: Masks | None = None,
 ) -> tuple[Scorer, list[tuple[Ints, Scorer]]]:
-    """The classifier of all rows, and for each fold its rows and the classifier of the others."""
+    """The classifier of all rows, and for each fold its rows and the classifier of the others.
+
+    ``masks`` say which factors the copies of the rows have; None: random ones. The folds depend on
+    the seed alone.
+    """
     rng = np.random.default_rng(seed)
     n_folds = min(settings.n_folds or 1, len(Z))
     folds = assign_folds(codes, n_folds, rng)
@@ -136,24 +171,25 @@ def fit_folds(
     if n_folds > 1:
         training += [folds != fold for fold in range(n_folds)]
     seeds = rng.integers(0, 2**31, len(training))
+    aside = assign_folds(codes, min(10, len(Z)), rng) == 0
+    if not settings.masked:
+        masks = [np.ones((len(Z), layout.n_factors), dtype=bool)]
+    elif masks is None:
+        masks = random_masks(len(Z), layout.n_factors, rng)
+
+    def fit(rows: Bools, settings: DataSettings, seed: int) -> Scorer:
+        chosen = [mask[rows] for mask in masks]
+        return fit_scorer(Z[rows], codes[rows], chosen, n_classes, layout, settings, seed)
+
+    def loss(C: float) -> float:
+        scorer = fit(~aside, _logistic(settings, C), 0)
+        return log_loss(scorer, Z[aside], codes[aside], [mask[aside] for mask in masks], layout)
 
     with threadpool_limits(1), ThreadPoolExecutor(count_threads(settings.n_jobs)) as pool:
         if settings.classifier is None:
-            aside = assign_folds(codes, min(10, len(Z)), rng) == 0
-            losses = pool.map(
-                lambda C: _loss_of(Z, codes, n_classes, layout, _logistic(settings, C), aside),
-                STRENGTHS,
-            )
-            settings = _logistic(settings, STRENGTHS[int(np.argmin(list(losses)))])
-        scorers = list(
-            pool.map(
-                lambda rows, seed: fit_scorer(
-                    Z[rows], codes[rows], n_classes, layout, settings, int(seed)
-                ),
-                training,
-                seeds,
-            )
-        )
+            losses = list(pool.map(loss, STRENGTHS))
+            settings = _logistic(settings, STRENGTHS[int(np.argmin(losses))])
+        scorers = list(pool.map(lambda rows, seed: fit(rows, settings, int(seed)), training, seeds))
     if n_folds == 1:
         return scorers[0], [(np.arange(len(Z)), scorers[0])]
     parts = [(np.flatnonzero(folds == fold), scorers[fold + 1]) for fold in range(n_folds)]
@@ -164,18 +200,12 @@ def _logistic(settings: DataSettings, C: float) -> DataSettings:
     return replace(settings, classifier=LogisticRegression(C=C, max_iter=200, tol=1e-3))
 
 
-def _loss_of(
-    Z: Floats, codes: Ints, n_classes: int, layout: Layout, settings: DataSettings, aside: Bools
-) -> float:
-    """Mean log-loss on rows set aside; they are masked where training rows are."""
-    scorer = fit_scorer(Z[~aside], codes[~aside], n_classes, layout, settings, seed=0)
+def log_loss(scorer: Scorer, Z: Floats, codes: Ints, masks: Masks, layout: Layout) -> float:
+    """Mean log-loss on rows set aside, which are masked as training rows are."""
     assert isinstance(scorer, Linear)
-    z, marks, targets = Z[aside], np.ones((int(aside.sum()), layout.n_factors)), codes[aside]
-    if settings.masked:
-        inputs, targets = masked_rows(z, targets, layout, np.random.default_rng(1))
-        z, marks = inputs[:, : layout.n_entries], inputs[:, layout.n_entries :]
-    chances = links.log_softmax(z @ scorer.weight + marks @ scorer.mark + scorer.bias)
-    return -float(chances[np.arange(len(targets)), targets].mean())
+    inputs, targets = masked_rows(Z, codes, masks, layout)
+    raw = inputs @ np.vstack([scorer.weight, scorer.mark]) + scorer.bias
+    return -float(links.log_softmax(raw)[np.arange(len(targets)), targets].mean())
 
 
 class World:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from costwise.core import links
 from costwise.core.threads import Threads, count_threads
-from costwise.estimators._selection_data import World
+from costwise.estimators._selection_data import Masks, World, masks_of_orders
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
 from costwise.estimators._selection_svm import fit_machines
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
@@ -33,6 +33,9 @@ Learner = Callable[[Floats, Ints], Any]
 
 TREE_ROUNDS = 60
 """Rounds of boosting of a policy made of trees."""
+
+VISIT_ROUNDS, VISIT_EXAMPLES = 3, 15000
+"""Rounds, and examples a policy is trained on, before the data classifier is trained again."""
 
 BLOCK = 4096
 """Rows whose policy features are built together."""
@@ -100,12 +103,22 @@ class Examples:
 
 @dataclass(frozen=True)
 class Result:
-    """Where a policy led the rows of a world."""
+    """Where a policy led the rows of a world.
 
-    bought: Bools
+    Attributes
+    ----------
+    when : int64 (n, n_factors), step at which a factor was bought, -1 where it was not
+    """
+
+    when: Ints
     reward: float
     cost: float
     accuracy: float
+
+    @property
+    def bought(self) -> Bools:
+        """What the rows have in the end."""
+        return self.when >= 0
 
 
 def roll_out(
@@ -117,10 +130,10 @@ def roll_out(
 ) -> Result:
     """Run a policy from the free state; None is the oracle. Label the states where asked to."""
     n, n_factors = len(world.Z), world.layout.n_factors
-    bought = np.zeros((n, n_factors), dtype=bool)
+    when = np.full((n, n_factors), -1)
     last, active = np.full((n, 3), np.nan), np.arange(n)
-    for _ in range(n_factors):
-        now = bought[active]
+    for step in range(n_factors):
+        now = when[active] >= 0
         scores = None
         if chooser is not None:
             metas, guess, last[active] = _look(world, active, now, last[active])
@@ -139,8 +152,8 @@ def roll_out(
         active, action = active[going], action[going]
         if len(active) == 0:
             break
-        bought[active, action] = True
-    return _result(world, reward, bought)
+        when[active, action] = step
+    return _result(world, reward, when)
 
 
 def _look(world: World, rows: Ints, bought: Bools, last: Floats) -> tuple[Floats, Ints, Floats]:
@@ -159,12 +172,12 @@ def _likes(scores: Floats, bought: Bools) -> Floats:
     return likes
 
 
-def _result(world: World, reward: Reward, bought: Bools) -> Result:
-    rows = np.arange(len(world.Z))
+def _result(world: World, reward: Reward, when: Ints) -> Result:
+    rows, bought = np.arange(len(world.Z)), when >= 0
     raw, share = world.raw(rows, bought), shares(world.prices, bought)
     hit = np.argmax(raw, axis=1) == world.codes
     gained = reward.of(raw, world.codes, share)
-    return Result(bought, float(gained.mean()), float(share.mean()), float(hit.mean()))
+    return Result(when, float(gained.mean()), float(share.mean()), float(hit.mean()))
 
 
 @dataclass(frozen=True)
@@ -229,29 +242,70 @@ class Schedule:
         return self.eta * float(np.exp(1.0 - iteration))
 
 
+@dataclass(frozen=True)
+class Round:
+    """One round of the loop: the policy learned, where the one before had led, for how much."""
+
+    number: int
+    eta: float
+    examples: int
+    seen: Result
+    chooser: Chooser
+
+
+def learn(train: World, reward: Reward, learner: Learner, schedule: Schedule) -> Iterator[Round]:
+    """Algorithm 1: roll out, label, and learn from all examples so far; the oracle goes first."""
+    rng = np.random.default_rng(schedule.seed)
+    examples = Examples()
+    chooser: Chooser | None = None
+    for number in range(1, schedule.n_iterations + 1):
+        eta = schedule.eta_of(number)
+        with threadpool_limits(1):
+            seen = roll_out(train, reward, chooser, examples, eta)
+            chooser = learner(*examples.draw(train, schedule.max_examples, rng))
+        yield Round(number, eta, len(examples), seen, chooser)
+
+
 def imitate(
     train: World, development: World, reward: Reward, learner: Learner, schedule: Schedule
 ) -> tuple[Chooser, list[dict[str, Any]]]:
-    """Algorithm 1: the best policy on the development rows, and the learning curve."""
-    rng = np.random.default_rng(schedule.seed)
-    examples, curve = Examples(), []
-    chooser: Chooser | None = None
+    """The best policy of all rounds on the development rows, and the learning curve."""
+    curve: list[dict[str, Any]] = []
     best: tuple[tuple[float, float], Chooser] | None = None
-    with threadpool_limits(1):
-        for iteration in range(1, schedule.n_iterations + 1):
-            eta = schedule.eta_of(iteration)
-            seen = roll_out(train, reward, chooser, examples, eta)
-            chooser = learner(*examples.draw(train, schedule.max_examples, rng))
-            result = roll_out(development, reward, chooser)
-            curve.append({
-                "lam": reward.lam, "iteration": iteration, "eta": eta, "examples": len(examples),
-                "reward": result.reward, "cost": result.cost, "accuracy": result.accuracy,
-                "train_reward": seen.reward, "chosen": False,
-            })  # fmt: skip
-            merit = (result.reward, -result.cost)
-            if best is None or merit > best[0]:
-                best = merit, chooser
-                kept = len(curve) - 1
+    for found in learn(train, reward, learner, schedule):
+        with threadpool_limits(1):
+            result = roll_out(development, reward, found.chooser)
+        curve.append({
+            "lam": reward.lam, "iteration": found.number, "eta": found.eta, "examples": found.examples,
+            "reward": result.reward, "cost": result.cost, "accuracy": result.accuracy,
+            "train_reward": found.seen.reward, "chosen": False,
+        })  # fmt: skip
+        merit = (result.reward, -result.cost)
+        if best is None or merit > best[0]:
+            best = merit, found.chooser
+            kept = len(curve) - 1
     assert best is not None
     curve[kept]["chosen"] = True
     return best[1], curve
+
+
+def visited_masks(
+    train: World, rewards: list[Reward], learner: Learner, schedule: Schedule
+) -> Masks:
+    """Sets of factors that first, quickly learned policies reach on the training rows.
+
+    Each row has those of one trade-off, drawn at random.
+    """
+    short = Schedule(
+        min(VISIT_ROUNDS, schedule.n_iterations), 0.0, min(VISIT_EXAMPLES, schedule.max_examples),
+        schedule.seed,
+    )  # fmt: skip
+    rng = np.random.default_rng(schedule.seed)
+    whose = rng.integers(0, len(rewards), len(train.Z))
+    when = np.empty((len(train.Z), train.layout.n_factors), dtype=np.int64)
+    for number, reward in enumerate(rewards):
+        *_, last = learn(train, reward, learner, short)
+        with threadpool_limits(1):
+            result = roll_out(train, reward, last.chooser)
+        when[whose == number] = result.when[whose == number]
+    return masks_of_orders(when, rng)

@@ -22,6 +22,7 @@ from costwise.estimators._selection_imitation import (
     TreeLearner,
     imitate,
     roll_out,
+    visited_masks,
 )
 from costwise.estimators._selection_oracle import Reward
 from costwise.estimators._selection_split import read_validation
@@ -65,6 +66,9 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     masked : bool, default=True
         Whether the data classifier also sees copies of the training rows with random factors left
         out, and marks that say which factors are known. False is the paper's: full rows only.
+    adapt : bool, default=True
+        Whether a masked data classifier is trained again for the sets of factors that matter: full
+        rows, and rows as a first, short imitation leaves them or passes through.
     coaching : bool, default=True
         Whether to imitate the coach, who also values what the learner prefers, or the bare oracle
         (DAgger).
@@ -102,7 +106,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     Paper: He He, Hal Daumé III, Jason Eisner, "Cost-sensitive Dynamic Feature Selection", ICML
     workshop on Inferning, 2012: rewards eq. 1, oracle eq. 3, coach eq. 4, Algorithm 1.
 
-    Differs from the paper: the data classifier is trained for missing factors too (``masked``);
+    Differs from the paper: the data classifier is trained for missing factors too (``masked``, ``adapt``);
     the oracle stops *in* the state of highest reward, as the text says, where eq. 3 taken
     literally stops one step before; the margin is of probabilities; for the coach, stopping is
     priced so that without preferences it agrees with the oracle; marks of the known factors are
@@ -124,8 +128,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     ...     0.3, costs=[1, 1, 5, 5], n_iterations=3, n_folds=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).max() < 12), model.score(X, y) > 0.8
     (True, True)
-    >>> model.explain(X[:1])["factor"].tolist()[1:]
-    [0]
+    >>> model.explain(X[:1])["factor"].tolist()[:2]
+    [None, 0]
     """
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
@@ -136,6 +140,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "masked": ["boolean"],
+        "adapt": ["boolean"],
         "coaching": ["boolean"],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "eta": [Interval(Real, 0, None, closed="left")],
@@ -157,6 +162,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         factors: Any = None,
         classifier: Any = None,
         masked: bool = True,
+        adapt: bool = True,
         coaching: bool = True,
         n_iterations: int = 15,
         eta: float = 0.5,
@@ -174,6 +180,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         self.factors = factors
         self.classifier = classifier
         self.masked = masked
+        self.adapt = adapt
         self.coaching = coaching
         self.n_iterations = n_iterations
         self.eta = eta
@@ -215,8 +222,15 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         )
         settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
         n_classes = len(self.classes_)
-        scorer, parts = fit_folds(Z, codes, n_classes, layout, settings, int(seeds[1]))
+        given = Z, codes, n_classes, layout, settings, int(seeds[1])
+        scorer, parts = fit_folds(*given)
         train = World(Z, codes, n_classes, layout, prices, parts, self.n_jobs)
+        if self.masked and self.adapt and layout.n_factors:
+            rewards = [Reward(lam, self.margin == "logit") for lam in lams]
+            learner = LinearLearner(layout, n_classes, self.n_jobs)
+            masks = visited_masks(train, rewards, learner, self._schedule(int(seeds[2])))
+            scorer, parts = fit_folds(*given, masks)
+            train = World(Z, codes, n_classes, layout, prices, parts, self.n_jobs)
         whole = [(np.arange(len(Z_dev)), scorer)]
         development = World(Z_dev, codes_dev, n_classes, layout, prices, whole)
         choosers = self._learn(train, development, lams, int(seeds[2]))
@@ -232,14 +246,17 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             raise ValueError(f"extra_lams has {bad[0]}: a trade-off is a finite number >= 0.")
         return list(dict.fromkeys([float(self.lam), *extra]))
 
+    def _schedule(self, seed: int) -> Schedule:
+        eta = float(self.eta) if self.coaching else 0.0
+        return Schedule(self.n_iterations, eta, self.max_examples, seed)
+
     def _learn(
         self, train: World, development: World, lams: list[float], seed: int
     ) -> list[Chooser]:
         layout, n_classes = train.layout, train.n_classes
         kind = LinearLearner if self.policy == "linear" else TreeLearner
         learner = kind(layout, n_classes, self.n_jobs)
-        eta = float(self.eta) if self.coaching else 0.0
-        schedule = Schedule(self.n_iterations, eta, self.max_examples, seed)
+        schedule = self._schedule(seed)
         choosers: list[Chooser] = []
         curves: list[dict[str, Any]] = []
         for lam in lams:

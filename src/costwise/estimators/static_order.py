@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.costs import Costs, as_float
-from costwise.estimators._selection_data import DataSettings, Scorer, World, fit_folds
+from costwise.estimators._selection_data import DataSettings, Masks, Scorer, World, fit_folds
 from costwise.estimators._selection_explain import explain_rows
 from costwise.estimators._selection_factors import make_layout
 from costwise.estimators.base import CostAwareClassifier
@@ -41,6 +41,9 @@ class StaticOrderClassifier(CostAwareClassifier):
         The data classifier; None is multinomial logistic regression on standardised features.
     masked : bool, default=True
         Whether it is also trained on rows with random factors left out, with marks of those known.
+    adapt : bool, default=True
+        Whether a masked data classifier is trained again, on full rows and on rows with the first
+        factors of the order, once that is known.
     n_folds : int or None, default=10
         Accuracies of the forward order are of classifiers that have not seen the rows. None: of
         the one classifier, on its own training rows.
@@ -63,7 +66,7 @@ class StaticOrderClassifier(CostAwareClassifier):
     Paper: He He, Hal Daumé III, Jason Eisner, "Cost-sensitive Dynamic Feature Selection", ICML
     workshop on Inferning, 2012, section 5 (baselines).
 
-    Differs from the paper: the data classifier is trained for missing factors too (``masked``).
+    Differs from the paper: the data classifier is trained for missing factors too (``masked``, ``adapt``).
     Prices of the "weight" order are those of a factor bought alone. Under a budget, a factor that
     does not fit is left out and the list goes on.
 
@@ -89,6 +92,7 @@ class StaticOrderClassifier(CostAwareClassifier):
         "order": [StrOptions({"forward", "weight"})],
         "n_factors": [None, Interval(Integral, 0, None, closed="left")],
         "masked": ["boolean"],
+        "adapt": ["boolean"],
         "n_folds": [None, Interval(Integral, 2, None, closed="left")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -103,6 +107,7 @@ class StaticOrderClassifier(CostAwareClassifier):
         factors: Any = None,
         classifier: Any = None,
         masked: bool = True,
+        adapt: bool = True,
         n_folds: int | None = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -113,6 +118,7 @@ class StaticOrderClassifier(CostAwareClassifier):
         self.factors = factors
         self.classifier = classifier
         self.masked = masked
+        self.adapt = adapt
         self.n_folds = n_folds
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -136,9 +142,13 @@ class StaticOrderClassifier(CostAwareClassifier):
         Z = layout.standardise(X[:, layout.features], slice(None))
         settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
         n_classes = len(self.classes_)
-        scorer, parts = fit_folds(Z, codes, n_classes, layout, settings, seed)
+        given = Z, codes, n_classes, layout, settings, seed
+        scorer, parts = fit_folds(*given)
         world = World(Z, codes, n_classes, layout, prices, parts)
         order = forward_order(world) if self.order == "forward" else weight_order(scorer, world)
+        if self.masked and self.adapt and order:
+            scorer, parts = fit_folds(*given, prefix_masks(order, len(Z), seed))
+            world = World(Z, codes, n_classes, layout, prices, parts)
         self.order_ = [self.factor_names_[f] for f in order]
         self.trace_ = _trace(world, order, self.order_)
         kind = "logits" if isinstance(scorer, Linear) else "probabilities"
@@ -187,6 +197,13 @@ def weight_order(scorer: Scorer, world: World) -> list[int]:
         np.abs(scorer.weight[layout.entries(f)]).max() / alone[f] for f in range(layout.n_factors)
     ]
     return [int(f) for f in np.argsort(-np.array(merit), kind="stable")]
+
+
+def prefix_masks(order: list[int], n: int, seed: int) -> Masks:
+    """Full rows, and twice rows with the first factors of the order: any number but all."""
+    rng, rank = np.random.default_rng(seed), np.argsort(order)
+    counts = (rng.integers(0, len(order), (n, 1)) for _ in range(2))
+    return [np.ones((n, len(order)), dtype=bool), *(rank < count for count in counts)]
 
 
 def _trace(world: World, order: list[int], names: list[Any]) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from costwise.core import links
 from costwise.costs import Costs
 from costwise.policy.base import Floats
 
@@ -65,7 +64,9 @@ class Layout:
     def standardise(self, values: Floats, entries: slice) -> Floats:
         """Values (m, width of the entries) as the models read them."""
         z = (values - self.mean[entries]) / self.scale[entries]
-        z[np.isnan(values)] = 0.0
+        missing = np.isnan(values)
+        if missing.any():
+            z[missing] = 0.0
         return z
 
     def problem(self, n_features: int) -> str:
@@ -94,6 +95,7 @@ class FactorPrices:
     own : int64 (n_factors,), prices of the columns and the fees that no other factor shares
     fee : int64 (n_shared,), fees that several factors share
     touches : bool (n_factors, n_shared), which factors pay which of them
+    shared : the same as a list per factor
     total : what all columns of the data cost together
     """
 
@@ -110,6 +112,7 @@ class FactorPrices:
         for g in np.flatnonzero(~shared):
             own[touches[:, g]] += flat.fee[g]
         self.own, self.fee, self.touches = own, flat.fee[shared], touches[:, shared]
+        self.shared = [np.flatnonzero(row).tolist() for row in self.touches]
         self.total = int(flat.price.sum() + flat.fee.sum())
 
     def marginal(self, opened: Bools) -> Ints:
@@ -245,7 +248,7 @@ class Rows:
             self._z[rows, entries] = z
         if factor < layout.n_factors:
             self.spent[rows] += model.prices.own[factor]
-            for g in np.flatnonzero(model.prices.touches[factor]):
+            for g in model.prices.shared[factor]:
                 self.spent[rows] += model.prices.fee[g] * ~self.opened[rows, g]
                 self.opened[rows, g] = True
             self.bought[rows, factor] = True
@@ -262,14 +265,12 @@ class Rows:
         """Look at the rows as they are now and score their actions."""
         assert self._chooser is not None
         model, raw = self._model, self.raw(rows)
-        chances: Floats = raw
-        if isinstance(model.scorer, Linear):
-            chances = links.softmax(raw)
+        linear = isinstance(model.scorer, Linear)
+        confidence = confidence_of(raw) if linear else raw.max(axis=1)
         guess = np.argmax(raw, axis=1)
         metas, self._last[rows] = meta_features(
-            chances.max(axis=1), guess, self.spent[rows] / max(model.prices.total, 1),
-            self._last[rows],
-        )  # fmt: skip
+            confidence, guess, self.spent[rows] / max(model.prices.total, 1), self._last[rows]
+        )
         partial = (
             self._partial[rows]
             if self._linear is not None
@@ -286,13 +287,23 @@ def meta_features(
     ``last`` is (m, 3): confidence, guess and cost at the decision before, NaN at the first one,
     where all changes are 0.
     """
-    now = np.column_stack([confidence, guess.astype(np.float64), cost])
+    # Column by column into one array: a session does this for a single row, where stacking is dear.
+    now, metas = np.empty((len(cost), 3)), np.empty((len(cost), N_METAS))
+    now[:, 0], now[:, 1], now[:, 2] = confidence, guess, cost
     last = np.where(np.isnan(last), now, last)
-    metas = np.column_stack([
-        confidence, confidence - last[:, 0], now[:, 1] != last[:, 1],
-        cost, cost - last[:, 2], cost / np.maximum(confidence, 1e-6),
-    ])  # fmt: skip
+    change = now - last
+    metas[:, 0], metas[:, 1], metas[:, 2] = confidence, change[:, 0], change[:, 1] != 0
+    metas[:, 3], metas[:, 4] = cost, change[:, 2]
+    np.divide(cost, np.maximum(confidence, 1e-6), out=metas[:, 5])
     return metas, now
+
+
+def confidence_of(raw: Floats) -> Floats:
+    """Highest softmax probability of rows of logits: what belongs to the largest is exp(0)."""
+    power = np.exp(np.ascontiguousarray(raw - np.maximum.reduce(raw, axis=1, keepdims=True)))
+    # Accumulating adds column after column, whatever the number of rows.
+    total: Floats = np.add.accumulate(power, axis=1)[:, -1]
+    return 1.0 / total
 
 
 def expand(layout: Layout, bought: Bools, n_features: int) -> Bools:

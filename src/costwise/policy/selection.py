@@ -34,7 +34,7 @@ CHUNK = 4096
 def pick(scores: Floats, open_: Bools) -> Ints:
     """Best action of each row among the factors still on sale and stopping (the last number)."""
     allowed = scores.copy()
-    allowed[:, :-1][~open_] = -np.inf
+    np.copyto(allowed[:, :-1], -np.inf, where=~open_)
     best: Ints = np.argmax(allowed, axis=1)
     return best
 
@@ -252,9 +252,11 @@ class FactorCase(Case):
 
     def row(self, factor: int) -> Floats | None:
         """Values of a factor (1, columns), NaN where they cannot be had; None if none is known."""
-        values = [self._values.get(column, np.nan) for column in self._members[factor]]
-        known = any(column in self._values for column in self._members[factor])
-        return np.array([values]) if known else None
+        known = self._values
+        values = [known.get(column) for column in self._members[factor]]
+        if all(value is None for value in values):
+            return None
+        return np.array([[np.nan if value is None else value for value in values]])
 
     def learn(self, feature: int, value: float) -> None:
         """Take in a value."""
@@ -289,7 +291,7 @@ class SelectionCase(FactorCase):
         super().__init__(*policy.members)
         self._rows = Rows(policy.model, policy.choosers[policy.chosen], 1)
         self._evaluation = policy.costs.flat.evaluation
-        self._closed = np.zeros((1, self._n_factors), dtype=bool)
+        self._closed, self._n_closed = np.zeros((1, self._n_factors), dtype=bool), 0
         self._added: set[int] = set()
         self._scores: Floats | None = None
         self._waits = self._n_factors
@@ -298,8 +300,9 @@ class SelectionCase(FactorCase):
     def _settle(self, factor: int) -> None:
         if factor in self._added:
             return
-        if factor < self._n_factors:
+        if factor < self._n_factors and not self._closed[0, factor]:
             self._closed[0, factor] = True
+            self._n_closed += 1
         values = self.row(factor)
         if values is not None:
             self._added.add(factor)
@@ -311,7 +314,7 @@ class SelectionCase(FactorCase):
         waiting = self.missing(self._waits)
         if waiting:
             return [(c,) for c in waiting] if self._waits == self._n_factors else [waiting]
-        if self._stopped or self._closed.all():
+        if self._stopped or self._n_closed == self._n_factors:
             return []
         if self._scores is None:
             if left is not None and left < self._evaluation:
