@@ -117,6 +117,7 @@ def test_the_root_is_bought_in_part_with_means_for_the_rest():
         ({"upper": np.array([2, 3, -1, -1, -1], dtype=np.int32)}, "exactly one parent"),
         ({"upper": np.array([9, 3, -1, -1, -1], dtype=np.int32)}, "after its parent"),
         ({"threshold": np.full(5, np.nan)}, "not finite"),
+        ({"threshold": np.full(5, 1e101)}, "over 1e"),
         ({"threshold": np.zeros(2)}, "array threshold has shape"),
         ({"mean": np.zeros(2)}, "array mean has shape"),
     ],

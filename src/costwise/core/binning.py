@@ -24,6 +24,9 @@ _U = np.uint64
 FEW = 8
 """Up to this many bins, counting the thresholds below a value beats searching."""
 
+HELD_BYTES = 1 << 23
+"""Columns that a thread sorts at a time take about this much: tall data must not double in memory."""
+
 TILE = 4096
 """Rows that are transposed at once: their columns stay in cache until they are coded."""
 
@@ -259,8 +262,10 @@ def find_bins(X, weights, threads):
     count = np.ones(n_features, dtype=np.int64)
     missing = np.zeros(n_features, dtype=bool)
 
+    width = max(1, min(BLOCK, HELD_BYTES // (X.shape[0] * np.dtype(_float(X)).itemsize)))
+
     def work(task):
-        start, stop = task * BLOCK, min((task + 1) * BLOCK, n_features)
+        start, stop = task * width, min((task + 1) * width, n_features)
         columns = np.empty((stop - start, X.shape[0]), dtype=_float(X))
         for row in range(0, X.shape[0], TILE):
             columns[:, row : row + TILE] = X[row : row + TILE, start:stop].T
@@ -275,7 +280,7 @@ def find_bins(X, weights, threads):
             missing[feature] = numbers < len(values)
             count[feature] = cut_points(values, ordered, numbers, thresholds[feature]) + 1
 
-    threads.run(-(-n_features // BLOCK), work)
+    threads.run(-(-n_features // width), work)
     return Bins(thresholds=thresholds, count=count, missing=missing)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.policy._selection_rows import N_METAS, Chooser, Ints, Layout, Linear
-from costwise.policy.base import Floats
+from costwise.policy.base import Floats, are_moderate
 from costwise.policy.tree import TreePolicy, check_arrays
 
 NEVER = -1e30
@@ -50,7 +50,7 @@ class LinearChooser:
     def problem(self, layout: Layout, n_classes: int) -> str:
         """What is unsafe about the arrays; empty if nothing."""
         width = layout.n_factors + 1
-        if self.meta.shape != (N_METAS + n_classes, width) or not np.isfinite(self.meta).all():
+        if self.meta.shape != (N_METAS + n_classes, width) or not are_moderate(self.meta):
             return f"the weights of the meta-features do not fit {width} actions"
         return self.base.problem(layout, width)
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.costs import Costs
-from costwise.policy.base import Floats
+from costwise.policy.base import LARGEST, Floats, are_moderate
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -82,9 +82,9 @@ class Layout:
             return "a column is listed twice"
         if len(self.mean) != n or len(self.scale) != n:
             return "mean and scale do not fit the entries"
-        if not (np.isfinite(self.mean).all() and np.isfinite(self.scale).all()):
-            return "mean and scale are not finite"
-        return "" if (self.scale > 0).all() else "scale is not positive"
+        if not are_moderate(self.mean, self.scale):
+            return f"mean and scale are not finite, or over {LARGEST}"
+        return "" if (self.scale >= 1 / LARGEST).all() else "scale is not positive"
 
 
 class FactorPrices:
@@ -167,8 +167,8 @@ class Linear:
         for array, shape in zip((self.weight, self.mark, self.bias), shapes, strict=True):
             if array.shape != shape:
                 return f"an array of shape {array.shape} should have {shape}"
-            if not np.isfinite(array).all():
-                return "a weight is not finite"
+            if not are_moderate(array):
+                return f"a weight is not finite, or over {LARGEST}"
         return ""
 
 

@@ -27,6 +27,14 @@ Bundle = tuple[int, ...]
 State = tuple[dict[str, Any], dict[str, Any]]
 """Settings as JSON values, and arrays (or nested policies) by name."""
 
+LARGEST = 1e100
+"""No honest model holds a larger number, and a product with it might overflow."""
+
+
+def are_moderate(*arrays: Any) -> bool:
+    """Whether all numbers are finite, and small enough to be multiplied."""
+    return all(bool((np.abs(array) <= LARGEST).all()) for array in arrays)
+
 
 class Outcome(NamedTuple):
     """What happened to the rows of a batch."""

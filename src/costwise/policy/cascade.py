@@ -9,7 +9,7 @@ import numpy as np
 
 from costwise.core.trees import Trees
 from costwise.costs import Costs
-from costwise.policy.base import Floats, State
+from costwise.policy.base import LARGEST, Floats, State, are_moderate
 from costwise.policy.exit import ExitPolicy, Ints, Masks
 from costwise.policy.exit_case import StagedCase
 from costwise.policy.output import Output
@@ -51,8 +51,8 @@ class Stages:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 return f"array {name} has shape {getattr(self, name).shape}, not {shape}"
-            if not np.isfinite(getattr(self, name)).all():
-                return f"array {name} has a number that is not finite"
+            if not are_moderate(getattr(self, name)):
+                return f"array {name} has a number that is not finite, or over {LARGEST}"
         if k == 0 or self.ends[0] < 0 or (np.diff(self.ends) < 0).any() or self.ends[-1] != n_trees:
             return "stages do not end at rising numbers of trees, the last at all of them"
         return None
@@ -144,7 +144,7 @@ class CascadePolicy(ExitPolicy):
         plain = Output("value")
         model = TreePolicy.from_state(costs, plain, ({"average": False, "single": False}, parts))
         scale = settings.get("scale")
-        if not isinstance(scale, float) or not np.isfinite(scale) or scale <= 0:
+        if not isinstance(scale, float) or not are_moderate(scale) or scale <= 0:
             raise ValueError(f"scale is {str(scale)[:40]}, not a positive number")
         trees, stages = model.trees, Stages(**own)  # type: ignore[arg-type]
         if trees.width != 1 or trees.output.tolist() != list(range(trees.n_trees)):

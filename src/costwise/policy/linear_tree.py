@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.costs import Costs
-from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State, Till
+from costwise.policy.base import (
+    LARGEST,
+    Bundle,
+    Case,
+    Floats,
+    Outcome,
+    Policy,
+    State,
+    Till,
+    are_moderate,
+)
 from costwise.policy.output import Output
 from costwise.policy.tree import check_arrays
 
@@ -104,11 +114,10 @@ class LinearTree:
             return f"a feature is not one of the {n_features} columns"
         if any(len(set(self.own(node).tolist())) < len(self.own(node)) for node in range(k)):
             return "a node has a feature twice"
-        if not all(
-            np.isfinite(a).all()
-            for a in (self.coefficient, self.intercept, self.direction, self.threshold, self.mean)
+        if not are_moderate(
+            self.coefficient, self.intercept, self.direction, self.threshold, self.mean
         ):
-            return "a number is not finite"
+            return f"a number is not finite, or over {LARGEST}"
         return self._shape_problem()
 
     def _shape_problem(self) -> str | None:
@@ -283,7 +292,7 @@ class LinearTreePolicy(Policy):
         }  # fmt: skip
         check_arrays(arrays, expected, {"coefficient": 2, "intercept": 2, "direction": 2})
         scale = settings.get("scale")
-        if not isinstance(scale, float) or not np.isfinite(scale):
+        if not isinstance(scale, float) or not are_moderate(scale):
             raise ValueError(f"scale is {scale!r}, not a finite number")
         tree = LinearTree(**arrays)
         if problem := tree.problem(costs.n_features):

@@ -138,6 +138,10 @@ class _Lists:
         self.value, self.width = trees.value, trees.width
         self.first_value: list[float] = trees.value[:, 0].tolist() if trees.width == 1 else []
         self.average, self.single = trees.average, trees.single
+        self.first_lines: dict[int, list[int]] = {}  # trees that wait for a feature at the start
+        for tree, root in enumerate(self.root):
+            if (feature := self.feature[root]) >= 0:
+                self.first_lines.setdefault(feature, []).append(tree)
 
 
 class TreeCase(Case):
@@ -166,7 +170,10 @@ class TreeCase(Case):
                 n_trees = min(n_trees, left // self._evaluation)
             self.evaluated = n_trees
             self._at = self._lists.root[:n_trees]
-            self._walk(range(n_trees))
+            if n_trees < len(self._lists.root) or self._known or self._refused:
+                self._walk(range(n_trees))
+            else:
+                self._line = {f: line.copy() for f, line in self._lists.first_lines.items()}
         return [(feature,) for feature in self._line]
 
     def learn(self, feature: int, value: float) -> None:
@@ -190,26 +197,25 @@ class TreeCase(Case):
 
     def _walk(self, trees: Any) -> None:
         lists, known, line, at = self._lists, self._known, self._line, self._at
-        features, thresholds, lefts, rights = (
-            lists.feature,
-            lists.threshold,
-            lists.left,
-            lists.right,
-        )
+        features, thresholds = lists.feature, lists.threshold
+        lefts, rights, missing = lists.left, lists.right, lists.missing
         for tree in trees:
             node = at[tree]
             while (feature := features[node]) >= 0:
-                value = known.get(feature)
-                if value is None:
+                if feature not in known:
                     waiting = self._stopped if feature in self._refused else line
-                    waiting.setdefault(feature, []).append(tree)
+                    if feature in waiting:
+                        waiting[feature].append(tree)
+                    else:
+                        waiting[feature] = [tree]
                     break
+                value = known[feature]
                 if value <= thresholds[node]:
                     node = lefts[node]
                 elif value == value:
                     node = rights[node]
                 else:
-                    node = lists.missing[node]
+                    node = missing[node]
             at[tree] = node
 
     def answer(self) -> Floats:

@@ -198,13 +198,14 @@ class Session:
                 return
             # Without a limit everything fits, and nothing need be drafted.
             draft = None if self._till.limit is None else self._till.copy()
+            lined_up: set[int] = set()
             for bundle in bundles:
                 if draft is not None and not draft.buy(bundle, self._case.evaluated):
                     self._case.refuse(bundle)
                     continue
-                self._pending += [
-                    f for f in bundle if f not in self._known and f not in self._pending
-                ]
+                new = [f for f in bundle if f not in self._known and f not in lined_up]
+                self._pending += new
+                lined_up.update(new)
                 if self.one_by_one:
                     break
 
