@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from costwise import BudgetedForestClassifier, Costs, PrunedForestClassifier, load
+from costwise import (
+    BudgetedForestClassifier,
+    Costs,
+    PricedModel,
+    PrunedForestClassifier,
+    load,
+)
+from costwise.core.trees import Trees
+from costwise.estimators._prune_trees import score_changes
 from tests.naive import forest as naive
 
 LAMS = (0.0, 0.002, 0.01, 0.03, 0.1, 1.0)
@@ -118,7 +132,7 @@ def test_held_out_errors_are_counted_on_the_pruning_rows():
     sampled = np.concatenate([t.tree_.value[:, 0].max(axis=1) for t in forest.estimators_])
     in_bag = PrunedForestClassifier(forest).fit(X[80:], y[80:])
     assert in_bag._problem.error[0] * 3 == pytest.approx(1 - sampled[0])
-    wrong = model._base.value[:, :2].argmax(axis=1)[None, :] != y[80:, None]
+    wrong = model._base.trees.value[:, :2].argmax(axis=1)[None, :] != y[80:, None]
     assert model._problem.error * 3 == pytest.approx((reach & wrong).mean(axis=0))
 
 
@@ -229,3 +243,54 @@ def test_trade_off_grid_is_cheapest_first():
     lams = [point["lam"] for point in PrunedForestClassifier().trade_off_grid(X)]
     assert lams == sorted(lams, reverse=True)
     assert PrunedForestClassifier(costs=[0] * 4).trade_off_grid(X) == [{"lam": 0.0}]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: GradientBoostingClassifier(n_estimators=8, max_depth=3, random_state=0),
+        lambda: HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=6, min_samples_leaf=5),
+        lambda: RandomForestClassifier(5, max_depth=3, random_state=0),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosted_trees_are_pruned_where_their_score_changes_least(make, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(240, 4))
+    y = np.digitize(X[:, 0] + 0.2 * X[:, 1], [-0.4, 0.4][: n_classes - 1])
+    costs = Costs([1, 1, 5, 5])
+    booster = PricedModel(make().fit(X[:120], y[:120]), costs)
+    start = booster.cost(X[120:]).mean()
+    bills = []
+    for lam in (0.0, 0.005, 0.05, 10.0):
+        model = PrunedForestClassifier(booster, lam, solver="cut").fit(X[120:], y[120:])
+        bills.append(model.cost(X[120:]).mean())
+        assert model.trace_["cost"][1] == pytest.approx(bills[-1])
+    assert bills[0] <= start
+    assert bills == sorted(bills, reverse=True)
+    assert bills[-1] == 0.0
+    assert 0 < bills[2] < start
+    if not isinstance(booster.model, RandomForestClassifier):
+        kept = PrunedForestClassifier(booster, 1e-12, solver="cut").fit(X[120:], y[120:])
+        same = kept.predict_proba(X[120:])
+        np.testing.assert_allclose(same, booster.predict_proba(X[120:]), atol=1e-12)
+
+
+def test_score_changes_by_hand():
+    # One tree: x0 <= 0 -> -1, else 3; its root says 1. One that says 2 for all.
+    trees = Trees.build(
+        feature=[0, -1, -1, -1], threshold=[0.0, 0, 0, 0], left=[1, -1, -1, -1], right=[2, -1, -1, -1],
+        value=[[1.0], [-1.0], [3.0], [2.0]], root=[0, 3], base=[0.0],
+    )  # fmt: skip
+    X = np.array([[-1.0], [1.0], [2.0], [np.nan]])
+    found = score_changes(trees, X, np.full(4, 0.25))
+    assert found.tolist() == [2.0, 0.0, 0.0, 0.0], "4 on average, scaled to 1 over two trees"
+    uneven = score_changes(replace(trees, value=trees.value * 7), X, np.array([0.7, 0.1, 0.1, 0.1]))
+    assert uneven[0] == pytest.approx(2.0), "the scale of the score does not matter"
+
+
+def test_a_priced_regression_is_refused():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = PricedModel(GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0]))
+    with pytest.raises(TypeError, match="forest predicts numbers: give one that predicts classes"):
+        PrunedForestClassifier(model).fit(X, X[:, 0] > 0)

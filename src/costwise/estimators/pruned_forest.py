@@ -16,16 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from costwise.core.threads import Threads, count_threads
-from costwise.core.trees import Trees
 from costwise.costs import Costs
 from costwise.estimators._forest_rows import hold_out, read_validation
-from costwise.estimators._forest_votes import NODES, votes
 from costwise.estimators._prune_path import breakpoints
 from costwise.estimators._prune_problem import PruneProblem, Pruning
+from costwise.estimators._prune_trees import prunable, prune
 from costwise.estimators.base import CostAwareClassifier
 from costwise.estimators.budgeted_forest import BudgetedForestClassifier
-from costwise.estimators.priced_model import from_sklearn_trees
-from costwise.policy.output import Output
+from costwise.estimators.priced_model import PricedModel
 from costwise.policy.tree import TreePolicy
 
 Floats = npt.NDArray[np.float64]
@@ -39,9 +37,10 @@ class PrunedForestClassifier(CostAwareClassifier):
     Parameters
     ----------
     forest : fitted or unfitted forest, optional
-        A :class:`~costwise.BudgetedForestClassifier`, or a scikit-learn forest of classification
-        trees. A fitted one is pruned as it is; of an unfitted one a clone is trained. None trains a
-        ``BudgetedForestClassifier`` with the same costs.
+        A :class:`~costwise.BudgetedForestClassifier`, a scikit-learn forest of classification
+        trees, or a :class:`~costwise.PricedModel` of a classifier by LightGBM, XGBoost, CatBoost or
+        scikit-learn's boosting. A fitted one is pruned as it is; of an unfitted one a clone is
+        trained. None trains a ``BudgetedForestClassifier`` with the same costs.
     lam : number, default=0.001
         Error that one unit of money is worth.
     costs : Costs, mapping or array, optional
@@ -83,6 +82,10 @@ class PrunedForestClassifier(CostAwareClassifier):
     A fitted ``forest`` should be pruned on rows that it has not seen. Held-out errors cut more than
     is good for the vote: each tree is better without such a split, the forest is not. Solutions by
     "cut" are nested: a larger ``lam`` only cuts further (see :meth:`path`).
+
+    The trees of a booster have no errors of their own. They are pruned where their part of the score
+    changes least: the error is then the mean squared change on the pruning rows, as a share of what
+    it is when all trees are pruned to their roots, and ``errors`` has no say.
 
     Differs from the paper: a tree that is pruned to its root no longer votes, and its evaluation is
     not paid for; without any tree left, the answer is the prior. Each iterate of the dual ascent is
@@ -164,7 +167,9 @@ class PrunedForestClassifier(CostAwareClassifier):
             X, codes, weight = self._pruning_rows(X, y, weight, validation)
         else:
             X, codes, weight = self._train(X, y, weight, validation, costs)
-        if self.costs is None and isinstance(self._start_forest, BudgetedForestClassifier):
+        if self.costs is None and isinstance(
+            self._start_forest, BudgetedForestClassifier | PricedModel
+        ):
             costs = self._start_forest.costs_
         self._start(X, codes, weight, costs)
         return self
@@ -174,6 +179,8 @@ class PrunedForestClassifier(CostAwareClassifier):
             raise ValueError(
                 "validation is given, but forest is fitted: X and y are the pruning rows then. Leave validation out."
             )
+        if not hasattr(self.forest, "classes_"):
+            raise TypeError("forest predicts numbers: give one that predicts classes.")
         self._start_forest, self.classes_ = self.forest, np.asarray(self.forest.classes_)
         if self.forest.n_features_in_ != X.shape[1]:
             raise ValueError(
@@ -222,28 +229,27 @@ class PrunedForestClassifier(CostAwareClassifier):
         return X if names is None else pd.DataFrame(X, columns=names)
 
     def _start(self, X: Any, codes: Any, weight: Any, costs: Costs) -> None:
-        trees, counts = _voting_trees(self._start_forest, costs)
         share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / weight.sum()
-        in_bag = self.errors == "in-bag"
-        total = np.repeat(counts[trees.root].sum(axis=1), np.diff([*trees.root, len(counts)]))
-        errors = (counts.sum(axis=1) - counts.max(axis=1)) / total if in_bag else None
+        start = prunable(self._start_forest, self.classes_, costs, X, share)
+        errors = None if start.voting and self.errors == "held-out" else start.errors
+        # Boosted trees go on being evaluated, and paid for, when only their root is left.
+        flat = costs.flat if start.voting else costs.flat._replace(evaluation=0)
         with Threads(count_threads(self.n_jobs)) as threads:
             self._problem = PruneProblem(
-                trees, np.argmax(counts, axis=1), errors, X, codes, share, costs.flat, threads
+                start.trees, start.labels, errors, X, codes, share, flat, threads
             )
-        self._rows, self._base = (X, codes), trees
+        self._rows, self._base = (X, codes), start
         self._take(costs, self._problem.solve(self.lam, self.solver, self.max_iter))
 
     def _take(self, costs: Costs, pruning: Pruning) -> None:
         """Make a pruning the model."""
-        self.policy_ = TreePolicy(
-            costs, Output("votes", self.classes_), _pruned(self._base, pruning.expanded)
-        )
+        trees = prune(self._base.trees, pruning.expanded, voting=self._base.voting)
+        self.policy_ = TreePolicy(costs, self._base.output, trees)
         self.objective_ = pruning.objective
         self.n_iter_ = pruning.n_iter
         self.gap_ = max(pruning.objective - pruning.bound, 0.0)
-        everything = self._base.feature >= 0
-        start = TreePolicy(costs, self.policy_.output, self._base)
+        everything = self._base.trees.feature >= 0
+        start = TreePolicy(costs, self.policy_.output, self._base.trees)
         rows = [
             self._row(start, everything, 0.0),
             self._row(self.policy_, pruning.expanded, self.lam),
@@ -331,57 +337,10 @@ class PrunedForestClassifier(CostAwareClassifier):
 def _is_fitted(forest: Any) -> bool:
     if forest is None:
         return False
+    if isinstance(forest, PricedModel):
+        return True
     try:
         check_is_fitted(forest)
     except NotFittedError:
         return False
     return True
-
-
-def _voting_trees(forest: Any, costs: Costs) -> tuple[Trees, Floats]:
-    """A forest as trees that vote, and the weights of the classes at its nodes."""
-    if isinstance(forest, BudgetedForestClassifier):
-        trees = forest.policy_.trees
-        if not trees.n_trees:
-            raise ValueError(
-                "forest has no trees: its budget did not pay for one. Give it a larger budget."
-            )
-        return trees, trees.value[:, trees.n_outputs // 2 :]
-    policy = from_sklearn_trees(forest, costs) if hasattr(forest, "n_outputs_") else None
-    if not isinstance(policy, TreePolicy) or policy.output.classes is None:
-        raise TypeError(
-            f"forest is a {type(forest).__name__}: give a BudgetedForestClassifier, or a RandomForestClassifier, "
-            "ExtraTreesClassifier or DecisionTreeClassifier of scikit-learn."
-        )
-    members = getattr(forest, "estimators_", None) or [forest]
-    weight = np.concatenate([member.tree_.weighted_n_node_samples for member in members])
-    counts = policy.trees.value * weight[:, None]
-    prior = counts[policy.trees.root].sum(axis=0)
-    parts = {name: getattr(policy.trees, name) for name in NODES if name != "value"}
-    prior = np.concatenate([prior, prior]) / prior.sum()
-    trees = Trees.build(
-        **parts, value=votes(counts), root=policy.trees.root, base=prior, average=True, single=True
-    )
-    return trees, counts
-
-
-def _pruned(trees: Trees, expanded: npt.NDArray[np.bool_]) -> Trees:
-    """The trees cut off at nodes that are not expanded; trees without a split are left out."""
-    n = len(trees.feature)
-    kept = np.zeros(n, dtype=bool)
-    alive = trees.root[expanded[trees.root]]
-    kept[alive] = True
-    # Parents come before children, so that one pass reaches all.
-    parents = np.flatnonzero(expanded)
-    kept[trees.left[parents]] = True
-    kept[trees.right[parents]] = True
-    number = np.cumsum(kept) - 1
-    inner = expanded[kept]
-    return Trees.build(
-        feature=np.where(inner, trees.feature[kept], -1),
-        threshold=np.where(inner, trees.threshold[kept], 0.0),
-        left=np.where(inner, number[trees.left[kept]], -1),
-        right=np.where(inner, number[trees.right[kept]], -1),
-        missing_left=trees.missing_left[kept], value=trees.value[kept], root=number[alive],
-        base=trees.base, average=True, single=trees.single,
-    )  # fmt: skip
