@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from costwise import CascadeClassifier, Costs, GreedyMiserClassifier
-from costwise.core.soft_chain import soft_chain
+from costwise.core.soft_chain import SIDE, soft_chain
 from costwise.core.trees import Trees
-from costwise.estimators.cascade import apart, pick, price_terms
+from costwise.estimators._cascade_parts import apart, pick, price_terms
 from costwise.policy import tree as policy_tree
 from costwise.policy.base import Policy
 from costwise.policy.cascade import MOST, CascadePolicy, Stages
@@ -65,7 +65,7 @@ def naive_loss(F, y, weight, theta, steep, cost):
                 total += here * ((F[i, k] - y[i]) ** 2 + cost[k])
                 break
             on = 1 / (1 + np.exp(-(steep * F[i, k] - theta[k])))
-            total += here * (F[i, k] - y[i]) ** 2 / K
+            total += here * SIDE * (F[i, k] - y[i]) ** 2 / K
             total += here * (1 - on) * ((-1 - y[i]) ** 2 + cost[k])
             here *= on
     return total
@@ -82,7 +82,9 @@ def test_objective_never_rises():
 
 def test_one_stage_without_prices_is_least_squares_on_the_trees():
     X, y = problem()
-    model = CascadeClassifier(1, lam=0.0, rho=0.0, n_trees=6, min_samples_leaf=5).fit(X, y)
+    model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=0.0, n_trees=6, min_samples_leaf=5).fit(
+        X, y
+    )
     booster = GreedyMiserClassifier(n_rounds=6, min_samples_leaf=5).fit(X, y)
     trees = apart(booster.policy_.trees)
     said = policy_tree.TreePolicy(booster.costs_, Output("value"), trees).batch(X).raw
@@ -90,6 +92,75 @@ def test_one_stage_without_prices_is_least_squares_on_the_trees():
     fitted = design @ np.linalg.lstsq(design, 2.0 * y - 1.0, rcond=1e-9)[0]
     ours = model.decision_function(X) / model.policy_.scale
     assert ours == pytest.approx(np.clip(fitted, -MOST, MOST), abs=1e-6)
+
+
+def test_a_strong_anchor_gives_the_booster_back():
+    X, y = problem()
+    shape = {"min_samples_leaf": 5, "max_depth": 2}
+    booster = GreedyMiserClassifier(n_rounds=12, **shape).fit(X, y)
+    model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=1e9, n_trees=12, **shape).fit(X, y)
+    ours, theirs = model.decision_function(X), booster.decision_function(X)
+    assert abs(ours).max() < MOST * model.policy_.scale
+    assert np.corrcoef(ours, theirs)[0, 1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_thresholds_let_the_wanted_share_leave():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 5))  # many different scores: any share can be cut off
+    y = (X.sum(axis=1) + rng.normal(size=800) > 1).astype(int)
+    model = CascadeClassifier(3, lam=0.0, rho=0.0, **SMALL).fit(X, y)
+    moved, nobody = model.with_leaving(X, 0.4), model.with_leaving(X, 0.0)
+    band = moved.decision_function(X) / (MOST * moved.policy_.scale)
+    assert (band < -3).mean() == pytest.approx(0.4, abs=0.05)
+    assert (band < -1).mean() == pytest.approx(0.64, abs=0.05)
+    assert (nobody.decision_function(X) >= -MOST * nobody.policy_.scale).all()
+    assert moved.cost(X).mean() <= nobody.cost(X).mean()
+    assert model.leaving is None  # the original is as it was
+    same = CascadeClassifier(3, lam=0.0, rho=0.0, leaving=0.4, **SMALL).fit(X, y)
+    assert np.array_equal(same.policy_.stages.threshold, moved.policy_.stages.threshold)
+
+
+def test_a_path_is_many_fits():
+    X, y = problem()
+    base = CascadeClassifier(2, **SMALL)
+    path = base.fit_path(X, y, [0.001, 0.01])
+    assert [model.lam for model in path] == [0.001, 0.01]
+    for model in path:
+        alone = CascadeClassifier(2, lam=model.lam, **SMALL).fit(X, y)
+        assert np.array_equal(alone.decision_function(X), model.decision_function(X))
+
+
+def test_grades_say_more_than_two_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    grades = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.5, 1.5])
+    y = grades >= 1
+    how = {"n_trees": 40, "min_samples_leaf": 5, "lam": 1e-5}
+    plain = CascadeClassifier(2, **how).fit(X[:1000], y[:1000])
+    graded = CascadeClassifier(2, **how).fit(X[:1000], y[:1000], grades=grades[:1000])
+    best = grades[1000:] == 3
+
+    def behind(model):
+        """Rows of the highest grade that are not among as many best ones."""
+        order = np.argsort(-model.decision_function(X[1000:]), kind="stable")
+        return int((~best[order[: best.sum()]]).sum())
+
+    assert behind(graded) < behind(plain)
+    assert graded.score(X[1000:], y[1000:]) > 0.9  # 0 is still between the two classes
+
+
+@pytest.mark.parametrize(
+    ("grades", "message"),
+    [
+        ([0, 1], "one grade for each"),
+        ([0, 1, 0, 1, np.nan, 1] * 10, "not finite"),
+        ([1] * 60, "which grades"),
+    ],
+)
+def test_grades_that_do_not_fit_are_refused(grades, message):
+    X, _ = problem(60)
+    with pytest.raises(ValueError, match=message):
+        CascadeClassifier(2, **SMALL).fit(X, np.arange(60) % 2, grades=grades)
 
 
 def test_prices_that_nothing_is_worth_make_it_free():

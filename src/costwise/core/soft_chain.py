@@ -11,6 +11,9 @@ from costwise.core.compile import kernel
 NEGATIVE = -1.0
 """Target of the class that leaves."""
 
+SIDE = 0.1
+"""Share of a mean over the stages with which the outputs of those before the last count."""
+
 
 @kernel(
     "void(float64[:,:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1], int32[::1], int32[::1], "
@@ -21,7 +24,7 @@ def soft_chain(F, Y, weight, theta, direction, upper, lower, cost, slope, sums):
 
     Parameters as for ``soft_tree.soft_pass``; ``upper`` and ``lower`` are those of a chain and not
     looked at. A row that leaves is judged as if its outputs were ``NEGATIVE``; the last stage by
-    its outputs. The outputs of the other stages count one K-th each for the rows that get there.
+    its outputs. The outputs of the other stages count ``SIDE`` / K each for the rows that get there.
     """
     n, K, m = F.shape
     for j in range(3):
@@ -50,7 +53,7 @@ def soft_chain(F, Y, weight, theta, direction, upper, lower, cost, slope, sums):
                 own += (F[i, k, c] - Y[i, c]) ** 2
             part, steep = 1.0, 0.0
             if k < K - 1:
-                part = 1.0 / K
+                part = SIDE / K
                 leave = missed + cost[k]
                 steep = s[k] * (1.0 - s[k]) * (value - leave)
                 sums[1, k] -= p[k] * steep
