@@ -9,293 +9,204 @@ comes within 1 % of the unconstrained NDCG@5.
 ``throughput``: scoring a million documents in queries of 24, with exits, beside LightGBM's predict.
 
     python benchmarks/bench_ranking.py --quick
-    python benchmarks/bench_ranking.py --data FOLDER --out ranking.md --plot ranking.png
+    python benchmarks/bench_ranking.py --data FOLDER --keep FILE --out ranking.md --plot ranking.png
+
+``--keep`` holds what is finished, so that parts (``--only``, ``--method``) can be run one after
+another; the page and the plot are made of all that is there. What is written by hand below the line
+``<!-- notes -->`` of an existing page stays.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
+import os
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from common import machine, markdown, options, skewed, write
+from common import Kept, machine, markdown, options, skewed, write
+from ranking_methods import METHODS, Documents, Point, Problem, mean_point
 
-from costwise import (
-    BudgetedForestClassifier,
-    CascadeClassifier,
-    Costs,
-    EarlyExitRegressor,
-    FeatureSubsets,
-    GreedyMiserRegressor,
-    SubmodularTreeRegressor,
-    datasets,
-)
-from costwise.metrics import irrelevant_weight, ndcg_at_k, replicate_irrelevant
+from costwise import Costs, EarlyExitRegressor, GreedyMiserRegressor, datasets
 
 CLOSE = 0.99
 """Share of the unconstrained NDCG@5 that counts as matching it."""
 
+PAPER = {"Early Exit": "1/2", "Cronus": "1/4", "Greedy Miser": "1/10"}
+"""Share of the cost of stage-wise regression at which its score is almost matched (section 6)."""
 
-@dataclass
-class Documents:
-    """Documents with grades and queries; irrelevant ones repeated where the paper does so."""
+NAMES = ["Yahoo-shaped", "MQ2007, unit prices", "MQ2007, skewed prices"]
 
-    X: np.ndarray
-    y: np.ndarray
-    qid: np.ndarray
-    times: int = 1
+ORDER = [
+    "stage-wise regression", "feature subsets", "Early Exit", "Greedy Miser", "Greedy Miser + Early Exit",
+    "Cronus", "ASTC", "BudgetRF",
+]  # fmt: skip
+"""The methods, in the order of their colours."""
 
-    def __post_init__(self) -> None:
-        self.rows = replicate_irrelevant(self.y, self.times)
-        self.queries = self.qid[self.rows]
+NOTES = "<!-- notes -->"
 
-    def ndcg(self, score: np.ndarray) -> float:
-        """NDCG@5 of scores of the distinct documents."""
-        return ndcg_at_k(self.y[self.rows], score[self.rows], self.queries)
+COMMAND = "`python benchmarks/bench_ranking.py --data FOLDER --keep FILE --out FILE --plot FILE`"
 
-    def mean(self, cost: np.ndarray) -> float:
-        """Mean bill per document."""
-        return float(cost[self.rows].mean())
-
-
-@dataclass
-class Problem:
-    """Training, validation and test documents, and prices."""
-
-    name: str
-    train: Documents
-    held: Documents
-    test: Documents
-    costs: Costs
-    rounds: int
-    weight: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.weight = irrelevant_weight(self.train.y, self.train.times)
+LEGEND = """
+Settings are chosen on validation documents, figures are of test documents. "Cost within 1 %": mean bill per document of
+the cheapest setting whose validation NDCG@5 is at least 0.99 of that of stage-wise regression; by row, what lies on a
+document's own paths; by model, all features of the trees evaluated for it, as the paper counts; a dash where no setting
+comes that close, or where a bill by model has no meaning. "To stage-wise": difference on test documents, with its
+standard error over 20 groups of queries. "Highest": of the setting that is best on validation documents.
+"""
 
 
-@dataclass
-class Point:
-    """One setting of a method: on validation documents, and on test documents."""
-
-    setting: str
-    held: tuple[float, float, float]
-    test: tuple[float, float, float]
-    """Bill by row, bill by model, NDCG@5."""
-
-
-def measure(problem: Problem, setting: str, say) -> Point:
-    """``say(documents)`` gives scores, bills by row and bills by model."""
-
-    def at(documents: Documents) -> tuple[float, float, float]:
-        score, by_row, by_model = say(documents)
-        return documents.mean(by_row), documents.mean(by_model), documents.ndcg(score)
-
-    return Point(setting, at(problem.held), at(problem.test))
-
-
-def pointwise(problem: Problem, setting: str, model) -> Point:
-    """A model whose documents do not see each other."""
-
-    def say(documents: Documents):
-        score = model.predict(documents.X)
-        by_row = model.cost(documents.X)
-        inner = getattr(model, "model_", model)
-        if hasattr(inner, "truncate"):
-            return score, by_row, inner.cost(documents.X, accounting="model")
-        return score, by_row, by_row
-
-    return measure(problem, setting, say)
-
-
-def with_exits(problem: Problem, setting: str, model, threshold: float) -> Point:
-    """Documents of a query decide together; copies of irrelevant documents take part."""
-    exits = EarlyExitRegressor(model, threshold=threshold).fit(
-        problem.train.X[:50], problem.train.y[:50]
-    )
-
-    def at(documents: Documents) -> tuple[float, float, float]:
-        X, qid = documents.X[documents.rows], documents.queries
-        score = exits.predict(X, qid=qid)
-        ndcg = ndcg_at_k(documents.y[documents.rows], score, qid)
-        by_model = exits.cost(X, qid=qid, accounting="model").mean()
-        return float(exits.cost(X, qid=qid).mean()), float(by_model), ndcg
-
-    return Point(setting, at(problem.held), at(problem.test))
-
-
-def boosters(problem: Problem, lams: list[float]) -> list[GreedyMiserRegressor]:
-    """Greedy Miser for each lam, cut to the round with the best validation NDCG@5."""
-    held, train = problem.held, problem.train
-    model = GreedyMiserRegressor(
-        costs=problem.costs, n_rounds=problem.rounds, scoring=lambda y, score: held.ndcg(score)
-    )
-    return model.fit_path(train.X, train.y, lams, problem.weight, validation=(held.X, held.y))
-
-
-def stages(problem: Problem) -> Iterator[tuple[str, Point]]:
-    """The methods made of boosted trees."""
-    held, train = problem.held, problem.train
-    plain = GreedyMiserRegressor(costs=problem.costs, n_rounds=problem.rounds)
-    top = plain.lam_max(train.X, train.y, problem.weight)
-    lams = [0.0, *(top * np.logspace(-4, -0.5, 8)).tolist()]
-    models = boosters(problem, lams)
-    yield "stage-wise regression", pointwise(problem, "lam=0", models[0])
-    prices = sorted({float(p) for p in problem.costs.prices.values()})
-    # The paper's caps are four of seven prices; elsewhere four shares of the features.
-    caps = [1, 20, 100, 200] if prices[-1] == 200 else np.quantile(prices, [0.25, 0.5, 0.75, 1])
-    for cap in caps if len(prices) > 1 else []:
-        booster = GreedyMiserRegressor(
-            costs=problem.costs, n_rounds=problem.rounds, scoring=lambda y, score: held.ndcg(score)
-        )
-        model = FeatureSubsets(booster, cap=float(cap)).fit(
-            train.X, train.y, problem.weight, validation=(held.X, held.y)
-        )
-        yield "feature subsets", pointwise(problem, f"cap={cap:g}", model)
-    spread = float(np.std(models[0].predict(held.X)))
-    thresholds = [s * spread for s in (0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0)]
-    for threshold in thresholds:
-        yield "Early Exit", with_exits(problem, f"s={threshold:.3g}", models[0], threshold)
-    for lam, model in zip(lams, models, strict=True):
-        if lam > 0:
-            yield "Greedy Miser", pointwise(problem, f"lam={lam / top:.2g} of most", model)
-            for threshold in thresholds[1::2]:
-                setting = f"lam={lam / top:.2g} of most, s={threshold:.3g}"
-                yield "Greedy Miser + Early Exit", with_exits(problem, setting, model, threshold)
-
-
-def others(problem: Problem, quick: bool) -> Iterator[tuple[str, Point]]:
-    """Cronus, ASTC and BudgetRF."""
-    train = problem.train
-    relevant = train.y >= (2 if train.y.max() > 2 else 1)
-    total = float(problem.costs.total)
-    dear = problem.costs.n_features / total
-    for lam in dear * np.array([0.003, 0.03, 0.06, 0.1, 0.15, 0.2]):
-        model = CascadeClassifier(
-            3, lam=float(lam), costs=problem.costs, n_trees=40 if quick else 100, max_iter=20
-        ).fit(train.X, relevant, sample_weight=problem.weight)
-
-        def say(documents: Documents, model=model):
-            bill = model.cost(documents.X)
-            return model.decision_function(documents.X), bill, bill
-
-        yield "Cronus", measure(problem, f"lam={lam:.2g}", say)
-    for share in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1):
-        model = SubmodularTreeRegressor(
-            budget=max(1.0, share * total), depth=4, costs=problem.costs
-        )
-        model.fit(train.X, train.y.astype(float), sample_weight=problem.weight)
-        yield "ASTC", pointwise(problem, f"budget={share * total:.3g} a node", model)
-    for share in (0.01, 0.03, 0.1, 0.3):
-        model = BudgetedForestClassifier(
-            budget=share * total,
-            costs=problem.costs,
-            max_trees=10 if quick else 40,
-            random_state=0,
-            alpha=2.0,
-        ).fit(train.X, train.y, sample_weight=problem.weight)
-
-        def say_forest(documents: Documents, model=model):
-            bill = model.cost(documents.X)
-            grade = model.predict_proba(documents.X) @ model.classes_.astype(float)
-            return grade, bill, bill
-
-        yield "BudgetRF", measure(problem, f"budget={share * total:.3g}", say_forest)
-
-
-def yahoo(quick: bool, seed: int) -> Problem:
-    n = 4000 if quick else 20000
+def yahoo(quick: bool, seed: int) -> list[Problem]:
+    sizes = (4000, 2000, 2000) if quick else (20000, 24000, 24000)
     parts = []
-    for number, size in enumerate((n, n // 2, n // 2)):
+    for number, size in enumerate(sizes):
         X, y, qid, costs = datasets.make_yahoo_like(size, 10 * seed + number)
         parts.append(Documents(X, y, qid, times=10))
-    return Problem("Yahoo-shaped", *parts, costs, 100 if quick else 300)
+    return [Problem(NAMES[0], *parts, costs, 100 if quick else 400)]
 
 
-def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> Problem:
+def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
+    """Fold 1, and the same test queries with other parts as validation in turn."""
     bunch = datasets.fetch_paper_set("mq2007_agg", folder)
     X, y = np.asarray(bunch.data, dtype=np.float32), np.asarray(bunch.target)
     part, qid = np.asarray(bunch.part), np.asarray(bunch.qid)
-    masks = (part <= 3, part == 4, part == 5)
-    return Problem(
-        name, *(Documents(X[m], y[m], qid[m]) for m in masks), costs, 60 if quick else 200
-    )
+    found = []
+    for held in (4,) if quick else (4, 3, 2):
+        masks = ((part != held) & (part != 5), part == held, part == 5)
+        documents = [Documents(X[m], y[m], qid[m]) for m in masks]
+        found.append(
+            Problem(
+                name,
+                *documents,
+                costs,
+                60 if quick else 100,
+                (-2.5, -0.3),
+                (-1.5, -1.3),
+                (-1.0, -0.45),
+            )
+        )
+    return found
+
+
+@functools.cache
+def problem_of(name: str, folder: str | None, quick: bool, seed: int) -> list[Problem]:
+    if name == NAMES[0]:
+        return yahoo(quick, seed)
+    assert folder
+    costs = Costs(np.ones(21)) if name == NAMES[1] else skewed(21)
+    return mq2007(folder, costs, name, quick)
+
+
+def run_method(problems: list[Problem], part: str, quick: bool) -> list[dict[str, Any]]:
+    """All points of some methods, means over the problems, as JSON."""
+    found, start = [], time.perf_counter()
+    runs = [METHODS[part](problem, quick) for problem in problems]
+    for points in zip(*runs, strict=True):
+        point = mean_point(points)
+        found.append(point.plain())
+        print(
+            f"{problems[0].name}: {point.method}, {point.setting}, {point.held[0]:.4g} {point.held[2]:.4f}, "
+            f"{time.perf_counter() - start:.0f} s",
+            file=sys.stderr,
+        )
+    return found
 
 
 def chosen(points: list[Point], best: float, kind: int) -> Point | None:
     """The cheapest on validation documents that comes close to the best there."""
-    close = [point for point in points if point.held[2] >= CLOSE * best]
+    close = [p for p in points if p.held[2] >= CLOSE * best and p.held[kind] is not None]
     return min(close, key=lambda point: point.held[kind]) if close else None
 
 
-def panel(problem: Problem, quick: bool) -> tuple[str, dict[str, list[Point]]]:
-    """The table of one problem, and all points."""
-    found: dict[str, list[Point]] = {}
-    start = time.perf_counter()
-    for name, point in itertools.chain(stages(problem), others(problem, quick)):
-        found.setdefault(name, []).append(point)
-        passed = time.perf_counter() - start
-        print(f"{problem.name}: {name}, {point.setting}, {passed:.0f} s", file=sys.stderr)
-    whole = found["stage-wise regression"][0]
+def table(points: dict[str, list[Point]]) -> str:
+    """One line per method: the cheapest setting that matches stage-wise regression."""
+    whole = points["stage-wise regression"][0]
     lines = []
-    for name, points in found.items():
-        row = [name]
+    for method, own in points.items():
+        line: list[Any] = [method, PAPER.get(method)]
         for kind in (0, 1):
-            point = chosen(points, whole.held[2], kind)
-            cost = None if point is None else point.test[kind]
-            row += [cost, None if cost is None else cost / whole.test[kind]]
-        point = chosen(points, whole.held[2], 0)
-        row += [None if point is None else point.test[2], point.setting if point else "-"]
-        row += [max(p.test[2] for p in points)]
-        lines.append(row)
+            point = chosen(own, whole.held[2], kind)
+            line += [point and point.test[kind], point and point.test[kind] / whole.test[kind]]
+        point = chosen(own, whole.held[2], 0)
+        highest = max(own, key=lambda p: p.held[2])
+        line += [
+            point and point.test[2],
+            point and against(point, whole),
+            point and point.setting,
+            highest.test[2],
+        ]
+        lines.append(line)
     heads = [
-        "method",
-        "cost by row",
-        "of stage-wise",
-        "cost by model",
-        "of stage-wise ",
-        "NDCG@5",
-        "setting",
-        "best",
-    ]
-    times = problem.train.times
-    text = f"\n## {problem.name}: cost within 1 % of the unconstrained NDCG@5\n\n" + (
-        f"{len(problem.train.y)} / {len(problem.held.y)} / {len(problem.test.y)} documents, {problem.rounds} rounds, "
-        f"irrelevant documents count {times} times.\n\n"
-    )
-    return text + markdown(heads, lines), found
+        "method", "paper", "cost by row", "of stage-wise", "cost by model", "of stage-wise ",
+        "NDCG@5 (test)", "to stage-wise", "setting", "highest NDCG@5",
+    ]  # fmt: skip
+    return markdown(heads, lines)
+
+
+def against(point: Point, whole: Point) -> str:
+    """Difference on test documents in % of stage-wise regression, and its standard error."""
+    gap = np.array(point.groups) - np.array(whole.groups)
+    error = float(gap.std(ddof=1) / np.sqrt(len(gap))) / whole.test[2]
+    return f"{point.test[2] / whole.test[2] - 1:+.1%} ± {error:.1%}"
+
+
+def describe(problems: list[Problem]) -> str:
+    """What the methods of a panel were given."""
+    problem = problems[0]
+    parts = (problem.train, problem.held, problem.test)
+    rows = " / ".join(str(len(part.y)) for part in parts)
+    queries = " / ".join(str(len(np.unique(part.qid))) for part in parts)
+    text = f"{rows} documents of {queries} queries for training / validation / test, at most {problem.rounds} trees"
+    if (times := problem.train.times) > 1:
+        text += f", irrelevant documents count {times} times"
+    if len(problems) > 1:
+        text += (
+            f". Means over {len(problems)} runs with the same test queries (fold 1), in which parts 4, 3 and 2 are "
+            "validation in turn: settings are chosen by the mean over all of them"
+        )
+    return f"{text}."
 
 
 def lambdarank(folder: str, quick: bool) -> str:
-    """NDCG@5 on test queries without prices, at equal trees."""
+    """NDCG@5 on test queries without prices, at equal trees; times are medians of three, in turns."""
     import lightgbm
 
     bunch = datasets.fetch_paper_set("mq2007_agg", folder)
     X, y = np.asarray(bunch.data, dtype=np.float32), np.asarray(bunch.target)
     part, qid = np.asarray(bunch.part), np.asarray(bunch.qid)
-    lines = []
+    shape = {"n_estimators": 100, "learning_rate": 0.1, "max_depth": 3, "num_leaves": 8}
+    peer = lightgbm.LGBMRanker(**shape, min_child_samples=20, n_jobs=2, verbose=-1)
+    ours = GreedyMiserRegressor(loss="lambdarank", n_jobs=2)
+    ours.fit(X[:500], y[:500], qid=qid[:500])  # kernels compile once for a machine
+    lines, gaps = [], []
     for fold in range(1 if quick else 5):
         test = part == (4 + fold) % 5 + 1
         train = ~test & (part != (3 + fold) % 5 + 1)
         group = np.unique(qid[train], return_counts=True)[1]
-        shape = {"n_estimators": 100, "learning_rate": 0.1, "max_depth": 3, "num_leaves": 8}
-        peer = lightgbm.LGBMRanker(**shape, min_child_samples=20, n_jobs=2, verbose=-1)
-        ours = GreedyMiserRegressor(loss="lambdarank", n_jobs=2)
-        ours.fit(X[:500], y[:500], qid=qid[:500])  # kernels compile once for a machine
-        start = time.perf_counter()
-        peer.fit(X[train], y[train], group=group)
-        middle = time.perf_counter()
-        ours.fit(X[train], y[train], qid=qid[train])
-        took = (middle - start, time.perf_counter() - middle)
-        scores = [ndcg_at_k(y[test], m.predict(X[test]), qid[test]) for m in (peer, ours)]
-        lines.append([fold + 1, *scores, *took, took[1] / took[0]])
+        took = []
+        for _ in range(3):
+            start = time.perf_counter()
+            peer.fit(X[train], y[train], group=group)
+            middle = time.perf_counter()
+            ours.fit(X[train], y[train], qid=qid[train])
+            took.append((middle - start, time.perf_counter() - middle))
+        seconds = np.median(took, axis=0).tolist()
+        documents = Documents(X[test], y[test], qid[test])
+        scores = [model.predict(X[test]) for model in (peer, ours)]
+        both = [documents.ndcg(score) for score in scores]
+        groups = [documents.by_group(score) for score in scores]
+        gaps += (np.array(groups[1]) - np.array(groups[0])).tolist()
+        lines.append([fold + 1, *both, *seconds, seconds[1] / seconds[0]])
     lines.append(["mean", *np.mean([line[1:] for line in lines], axis=0).tolist()])
     heads = ["fold", "LightGBM NDCG@5", "costwise NDCG@5", "LightGBM s", "costwise s", "ratio"]
-    text = "\n## lambdarank on MQ2007, 100 trees of depth 3, learning rate 0.1, 2 threads\n\n"
-    return text + markdown(heads, lines)
+    error = float(np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
+    return (
+        "\n## lambdarank on MQ2007, 100 trees of depth 3, learning rate 0.1, 2 threads\n\n"
+        f"{markdown(heads, lines)}\nDifference of NDCG@5: {np.mean(gaps):+.4f}, standard error {error:.4f} over groups "
+        "of test queries.\n"
+    )
 
 
 def throughput(quick: bool) -> str:
@@ -342,47 +253,87 @@ def throughput(quick: bool) -> str:
     return text + markdown(heads, lines)
 
 
+def front(points: list[Point]) -> list[Point]:
+    """Points that are better on validation documents than all cheaper ones."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.held[0], -p.held[2])):
+        if not kept or point.held[2] > kept[-1].held[2]:
+            kept.append(point)
+    return kept
+
+
 def draw(path: str, panels: dict[str, dict[str, list[Point]]]) -> None:
+    """Test figures of the settings that are worth their cost on validation documents."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 4.2), squeeze=False)
     for axis, (name, found) in zip(axes[0], panels.items(), strict=True):
+        whole = found["stage-wise regression"][0].test
+        axis.axhline(CLOSE * whole[2], color="0.7", linestyle=":", linewidth=1)
         for method, points in found.items():
-            line = sorted((p.test[0], p.test[2]) for p in points)
-            axis.plot(*zip(*line, strict=True), marker="o", markersize=3, label=method, linewidth=1)
-        axis.set(title=name, xlabel="mean bill per document", ylabel="NDCG@5 (test)")
+            number = ORDER.index(method)
+            line = [(p.test[0] / whole[0], p.test[2]) for p in front(points) if p.test[0] > 0]
+            axis.plot(
+                *zip(*line, strict=True), marker="osv^Dx*P"[number], markersize=4, label=method,
+                linewidth=1, color=f"C{number}",
+            )  # fmt: skip
+        axis.set(title=name, xlabel="mean bill per document, of stage-wise", xscale="log")
+        axis.set_ylim(max(axis.get_ylim()[0], 0.66 * whole[2]), None)
+    axes[0][0].set_ylabel("NDCG@5 (test)")
     axes[0][0].legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=90)
+
+
+def page(out: str | None, text: str) -> None:
+    """Write the page; notes of an existing one stay."""
+    notes = ""
+    if out and Path(out).exists() and NOTES in (old := Path(out).read_text()):
+        notes = f"\n{NOTES}{old.split(NOTES, 1)[1]}"
+    write(out, text.rstrip() + "\n" + notes)
 
 
 def main() -> None:
     parser = options(__doc__)
+    parser.add_argument("--keep", metavar="FILE", help="where finished parts are kept")
     parser.add_argument("--plot", metavar="FILE", help="draw the panels into this file")
-    parser.add_argument("--only", choices=["panel", "lambdarank", "throughput"], help="one part")
+    parser.add_argument("--only", choices=[*NAMES, "lambdarank", "throughput", "nothing"])
+    parser.add_argument("--method", choices=list(METHODS), help="one part of a panel")
     args = parser.parse_args()
-    text = f"# Ranking under a budget\n\n{machine()}\n"
-    panels = {}
-    if args.only in (None, "panel"):
-        problems = [yahoo(args.quick, args.seed)]
-        if args.data:
-            problems.append(
-                mq2007(args.data, Costs(np.ones(21)), "MQ2007, unit prices", args.quick)
-            )
-            problems.append(mq2007(args.data, skewed(21), "MQ2007, skewed prices", args.quick))
-        for problem in problems:
-            table, panels[problem.name] = panel(problem, args.quick)
-            text += table
-    if args.only in (None, "lambdarank") and args.data:
-        text += lambdarank(args.data, args.quick)
-    if args.only in (None, "throughput"):
-        text += throughput(args.quick)
-    write(args.out, text)
+    kept, panels, text = Kept(args.keep), {}, ""
+
+    def wanted(key: str, part: str) -> bool:
+        return key in kept.found or args.only in (None, part)
+
+    def given(name: str) -> list[Problem]:
+        return problem_of(name, args.data, args.quick, args.seed)
+
+    for name in NAMES if args.data else NAMES[:1]:
+        points: dict[str, list[Point]] = {}
+        for part in METHODS:
+            key = f"{name}: {part}"
+            if wanted(key, name) and (key in kept.found or args.method in (None, part)):
+                for plain in kept.get(
+                    key, lambda name=name, part=part: run_method(given(name), part, args.quick)
+                ):
+                    points.setdefault(plain["method"], []).append(Point(**plain))
+        if "stage-wise regression" in points:
+            panels[name] = points
+            about = kept.get(f"{name}: documents", lambda name=name: describe(given(name)))
+            text += f"\n## {name}: cost within 1 % of the unconstrained NDCG@5\n\n{about}\n\n{table(points)}"
+    if args.data and wanted("lambdarank", "lambdarank"):
+        text += kept.get("lambdarank", lambda: lambdarank(args.data, args.quick))
+    if wanted("throughput", "throughput"):
+        text += kept.get("throughput", lambda: throughput(args.quick))
+    figure = ""
     if args.plot and panels:
         draw(args.plot, panels)
+        place = os.path.relpath(args.plot, Path(args.out or ".").parent)
+        figure = f"\n![NDCG@5 against the mean bill]({place})\n"
+    page(args.out, f"# Ranking under a budget\n\n{COMMAND}\n\n{machine()}\n{LEGEND}{figure}{text}")
 
 
 if __name__ == "__main__":
