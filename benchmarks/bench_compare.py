@@ -5,13 +5,14 @@
 
 ``costwise.compare`` with every method of the library and every peer that is installed: heart with its
 published prices, Letters, segmentation and the MiniBooNE sample with a price of 1 for each feature. The
-target is 20 minutes in all on two cores. ``--keep`` holds finished comparisons, so that sets can be run
-one by one and the figure drawn again without running anything.
+target is 20 minutes in all on two cores. ``--keep`` holds what is done and the seconds it took, so that a
+run may be done in pieces, and the figure drawn again without training.
 """
 
 from __future__ import annotations
 
-import json
+import signal
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -20,14 +21,14 @@ import numpy as np
 from common import load, machine, markdown, options, write
 
 from costwise import Costs, compare
-from costwise.frontier import Comparison, Frontier
+from costwise.frontier import Frontier
 
 SETS = {
     # rows (None: all), random splits, models per method and split
-    "heart": (None, 3, 8),
+    "heart": (None, 2, 8),
+    "letters": (2500, 1, 8),
     "segmentation": (None, 1, 8),
-    "miniboone_sample": (None, 1, 8),
-    "letters": (3000, 1, 8),
+    "miniboone_sample": (3000, 1, 8),
 }
 TITLES = {
     "heart": "Heart disease, prices in CAD",
@@ -38,27 +39,30 @@ TITLES = {
 
 
 def run(name, given):
-    """A comparison and the seconds it took; kept ones are read."""
-    kept = Path(given.keep, f"{name}.json") if given.keep else None
-    if kept and kept.exists():
-        stored = json.loads(kept.read_text())
-        return Comparison.from_dict(stored["comparison"]), stored["rows"], stored["seconds"]
+    """A comparison, its rows and the seconds it took; what was kept of an earlier run is not done again."""
     rows, splits, effort = SETS[name]
     rows = min(rows or 2000, 2000) if given.quick else rows
     X, y, published = load(name, given.data, rows)
     costs = published or Costs(np.ones(X.shape[1]))
+    journal, clock = None, None
+    if given.keep:
+        Path(given.keep).mkdir(parents=True, exist_ok=True)
+        journal, clock = (Path(given.keep, name + end) for end in (".jsonl", ".seconds"))
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = compare(
-            X, y, costs, "all", n_splits=1 if given.quick else splits, effort=3 if given.quick else effort,
-            n_jobs=given.jobs, random_state=given.seed,
-        )  # fmt: skip
-    seconds = time.perf_counter() - start
-    if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        stored = {"comparison": found.to_dict(), "rows": len(y), "seconds": seconds}
-        kept.write_text(json.dumps(stored))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = compare(
+                X, y, costs, "all", n_splits=1 if given.quick else splits, effort=3 if given.quick else effort,
+                n_jobs=given.jobs, random_state=given.seed, resume=journal,
+            )  # fmt: skip
+    finally:
+        seconds = time.perf_counter() - start
+        if clock:
+            with clock.open("a") as file:
+                file.write(f"{seconds}\n")
+    if clock:
+        seconds = sum(float(line) for line in clock.read_text().split())
     return found, len(y), seconds
 
 
@@ -77,8 +81,11 @@ def draw(comparisons, path):
     """One panel per set: every method thin, the best of ours and of the peers wide."""
     import matplotlib.pyplot as plt
 
-    figure, grid = plt.subplots(2, 2, figsize=(9.2, 6.4), layout="constrained")
-    for ax, (name, found) in zip(grid.flat, comparisons.items(), strict=False):
+    wide, high = (2, 2) if len(comparisons) == 4 else (len(comparisons), 1)
+    figure, grid = plt.subplots(
+        high, wide, figsize=(4.6 * wide, 3.2 * high + 0.4), layout="constrained", squeeze=False
+    )
+    for ax, (name, found) in zip(grid.flat, comparisons.items(), strict=True):
         shares = np.geomspace(0.005, 1, 160)
         budgets = found.full_cost * shares
         ours = [m for m in found.methods if m not in found.peers]
@@ -87,11 +94,11 @@ def draw(comparisons, path):
             peer = method in found.peers
             style = {"color": "0.6", "linestyle": ":"} if peer else {"color": "#9cc4df"}
             ax.plot(100 * shares, curve(found, [method], budgets), **thin, **style)
-        wide = {"drawstyle": "steps-post", "zorder": 3}
+        best_of = {"drawstyle": "steps-post", "zorder": 3}
         peers = curve(found, found.peers, budgets)
         best = curve(found, ours, budgets)
-        ax.plot(100 * shares, peers, color="#d1495b", linestyle="--", linewidth=2, **wide)
-        ax.plot(100 * shares, best, color="#0b3c5d", linewidth=2.6, **wide)
+        ax.plot(100 * shares, peers, color="#d1495b", linestyle="--", linewidth=2, **best_of)
+        ax.plot(100 * shares, best, color="#0b3c5d", linewidth=2.6, **best_of)
         ax.fill_between(
             100 * shares, peers, best, where=best > peers, step="post", color="#9cc4df", alpha=0.35, linewidth=0
         )  # fmt: skip
@@ -102,7 +109,7 @@ def draw(comparisons, path):
         ax.set_title(TITLES[name], fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(True, color="0.92", linewidth=0.8)
-    for ax in grid[1]:
+    for ax in grid[-1]:
         ax.set_xlabel("mean bill per case, % of the price of all features")
     for ax in grid[:, 0]:
         ax.set_ylabel("accuracy on test rows")
@@ -126,6 +133,7 @@ def main() -> None:
     parser.add_argument("--keep", metavar="FOLDER", help="where finished comparisons are kept")
     parser.add_argument("--figure", metavar="FILE", help="draw the front figure into this file")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # the seconds so far are kept
     lines, found, text = [], {}, ""
     for name in given.only or SETS:
         found[name], rows, seconds = run(name, given)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.utils import indexable
@@ -121,9 +121,11 @@ def compare(
     keep = {"X": digest(rows.X), "y": digest(rows.y), "costs": digest(costs.to_dict()),
             "other parameters": digest([test_size, str(scoring), effort, groups, random_state])}  # fmt: skip
     journal = None if resume is None else Journal(resume, keep)
+    # With several methods at once, each keeps to one core.
+    threads = 1 if effective_n_jobs(n_jobs) > 1 else None
     tasks = {
         (name, number): (
-            name, rows, costs, n_classes, splits[number], scoring, effort, random_state + number
+            name, rows, costs, n_classes, splits[number], scoring, effort, random_state + number, threads
         )
         for name, number in units
     }  # fmt: skip
@@ -170,12 +172,15 @@ def _unit(unit: tuple[str, int], *task: Any) -> tuple[tuple[str, int], Any]:
 
 
 def sweep_method(
-    name: str, rows: Rows, costs: Costs, n_classes: int, split: Split, scoring: Any, effort: int, seed: int
+    name: str, rows: Rows, costs: Costs, n_classes: int, split: Split, scoring: Any, effort: int, seed: int,
+    threads: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """One method on one split: every point with its validation and test figures."""
     seen, held, new = (rows.take(part) for part in split)
     start = time.perf_counter()
     estimator = METHODS[name].build(Task(seen, costs, n_classes, seed))
+    if threads and estimator.get_params(deep=False).get("n_jobs", threads) is None:
+        estimator.set_params(n_jobs=threads)
     grid = _thinned(estimator.trade_off_grid(seen.X, seen.y), effort)
     seconds = time.perf_counter() - start
     judge = Judge.of(estimator, scoring if scoring is not None else _default_scoring(n_classes))
