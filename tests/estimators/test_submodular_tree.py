@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from costwise import Costs, SubmodularTreeClassifier, SubmodularTreeRegressor
+from costwise.core.linear_rows import linear_outputs
 from costwise.estimators import _linear_grow
 from costwise.testing import check_contract
 
@@ -282,3 +283,14 @@ def test_pruning_on_validation_rows_cuts_what_does_not_help_them():
         X, y > 1
     )
     assert split.policy_.tree.n_nodes < 15
+
+
+def test_rows_that_cannot_be_written_to_grow_the_same_tree():
+    X, y = make(3)
+    expected = SubmodularTreeRegressor(3, depth=3).fit(X, y).policy_.tree
+    X.flags.writeable = False
+    tree = SubmodularTreeRegressor(3, depth=3).fit(X, y).policy_.tree
+    np.testing.assert_array_equal(tree.coefficient, expected.coefficient)
+    np.testing.assert_array_equal(tree.threshold, expected.threshold)
+    signatures = getattr(linear_outputs, "signatures", [])
+    assert len(signatures) <= 2

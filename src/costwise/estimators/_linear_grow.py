@@ -227,8 +227,12 @@ def outputs(problem: Problem, node: Node, index: Ints | None, run: Run) -> Float
     out = np.empty((len(rows), len(node.intercept)))
 
     def fill(start: int) -> None:
-        part = slice(start, start + CHUNK)
-        linear_outputs(problem.X, rows[part], *model, out[part])
+        part, into = rows[start : start + CHUNK], out[start : start + CHUNK]
+        if problem.X.flags.writeable:
+            linear_outputs(problem.X, part, *model, into)
+        else:
+            # A read-only array is another type, for which nothing is compiled.
+            linear_outputs(problem.X[part], np.arange(len(part)), *model, into)
 
     for _ in run(fill, range(0, len(rows), CHUNK)):
         pass
