@@ -1,23 +1,26 @@
-"""The comparisons of the BudgetRF paper, BudgetPrune curves, and how fast forests grow.
+"""BudgetPrune curves, and how fast budgeted forests grow, answer and are pruned.
 
     python benchmarks/bench_forests.py --quick
-    python benchmarks/bench_forests.py --data FOLDER --runs 10 --figure curves.png
+    python benchmarks/bench_forests.py --data FOLDER --save results.jsonl --figure curves.png
 
-Parts (``--part``): ``table`` (Table 1: cost in per cent of the features and error at 1, 10, 20 and 40
-trees, next to the paper's figures), ``prune`` (BudgetPrune from the same start, on Forest and
-Letters), ``speed`` (growing and predicting against scikit-learn, equal trees and threads, in one
-run; pruning), ``yahoo`` (trees on 141,397 x 519, time and memory). Forest, the MiniBooNE sample and
-the CIFAR features come from FOLDER; ``--quick`` takes small settings and shipped data.
+Parts (``--part``): ``prune`` (BudgetPrune over lam, from scikit-learn's forest and from ours, on
+Forest and Letters), ``speed`` (growing and answering against scikit-learn, equal trees and threads,
+in one run; pruning), ``yahoo`` (trees on data of the shape of Yahoo! LTR: time and memory for more
+trees and more rows). Results are kept in the file of ``--save``, from which
+``benchmarks/papers/budgetrf_2015.py`` writes them into its page. ``--quick`` takes small settings
+and shipped data.
 """
 
 from __future__ import annotations
 
-import argparse
+import multiprocessing
 import resource
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
+from common import Kept, options
 from sklearn.ensemble import RandomForestClassifier
 
 from costwise import (
@@ -28,207 +31,221 @@ from costwise import (
 )
 from costwise.core.threads import count_threads
 
-COUNTS = (1, 10, 20, 40)
-PAPER = {
-    ("forest", "Gini"): "22.6 (.2107)  63.0 (.1307)  70.8 (.1238)  76.6 (.1196)",
-    ("forest", "entropy"): "21.7 (.2045)  63.6 (.1313)  72.4 (.1239)  79.3 (.1200)",
-    ("forest", "BudgetRF"): "11.4 (.2122)  23.2 (.1364)  25.9 (.1232)  29.0 (.1156)",
-    ("miniboone", "Gini"): "27.3 (.1278)  85.1 (.0803)  94.8 (.0730)  98.4 (.0693)",
-    ("miniboone", "entropy"): "20.7 (.1230)  75.5 (.0775)  90.4 (.0713)  97.5 (.0680)",
-    ("miniboone", "BudgetRF"): "16.4 (.1241)  57.8 (.0786)  73.6 (.0721)  86.8 (.0689)",
-    ("cifar", "Gini"): " 3.8 (.4284)  30.4 (.3604)  49.9 (.3349)  72.2 (.3106)",
-    ("cifar", "entropy"): " 3.5 (.4267)  28.3 (.3561)  46.5 (.3296)  68.5 (.3080)",
-    ("cifar", "BudgetRF"): " 2.6 (.4264)  21.1 (.3600)  35.5 (.3332)  54.2 (.3125)",
-}
-"""Table 1 of the paper; its draws and its features of CIFAR differ from ours."""
+LAMS = (0.0, 2e-3, 5e-3, 1e-2, 2e-2, 4e-2, 8e-2)
+PAPER_WAY = {"criterion": "minimax", "bootstrap": True}
+SIZES = {
+    "letters": (12000, 4000, 4000), "forest": (36603, 15688, 58101), "cifar": (19761, 8468, 10000),
+    "miniboone": (2000, 1000, 2000),
+}  # fmt: skip
+"""Training, validation and test rows of the papers; of MiniBooNE the authors' sample."""
 
 
-def load(name: str, folder: str | None, seed: int, quick: bool) -> tuple[Any, ...]:
-    """Training, validation and test rows: (X, y) each."""
+def load(name: str, folder: str | None, seed: int, share: float = 1.0) -> tuple[Any, ...]:
+    """Training, validation and test rows: (X, y) each, drawn anew for every seed."""
     rng = np.random.default_rng(seed)
     if name == "letters":
         letters = datasets.load_letters()
         # The task of the ADAPT paper: the first thirteen letters against the others.
         X, y = np.asarray(letters.data, dtype=float), np.asarray(letters.target) >= 13
-        sizes = (1000, 500, 1000) if quick else (12000, 4000, 4000)
     elif name == "forest":
         file = np.load(f"{folder}/covtype.npz")
         X, y = file["X"], file["y"]
-        sizes = (4000, 1500, 5000) if quick else (36603, 15688, 58101)
     elif name == "cifar":
         file = np.load(f"{folder}/cifar10_hog400.npz")
         X, y = file["X_train"], file["y_train"] >= 5
-        sizes = (2000, 1000, 2000) if quick else (19761, 8468, 10000)
     else:
         file = np.load(f"{folder}/miniboone_sample.npz")
-        parts = [(file[f"X_{p}"], file[f"y_{p}"]) for p in ("train", "val", "test")]
-        X, y = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        sizes = (2000, 1000, 2000) if len(X) >= 5000 else (2000, 0, len(X) - 2000)
+        X, y = (np.concatenate([file[f"{c}_{p}"] for p in ("train", "val", "test")]) for c in "Xy")
+    sizes = [int(size * share) for size in SIZES[name]]
     rows = np.split(rng.permutation(len(X)), np.cumsum(sizes))[:3]
     return tuple((np.asarray(X[r], dtype=np.float64), y[r]) for r in rows)
 
 
-def curve(model: Any, X: Any, y: Any) -> list[tuple[float, float]]:
-    """Cost in per cent and error of the first 1, 10, 20 and 40 trees, by majority vote for ours."""
-    found = []
-    for count in COUNTS:
-        if isinstance(model, RandomForestClassifier):
-            few = RandomForestClassifier()
-            few.__dict__.update(model.__dict__, estimators_=model.estimators_[:count])
-            part: Any = PricedModel(few)
-        else:
-            part = model.with_budget(model.trace_["cost"].iloc[min(count, len(model.trace_)) - 1])
-        found.append((100 * part.acquired(X).mean(), float(np.mean(part.predict(X) != y))))
-    return found
+def measured(model: Any, X: Any, y: Any) -> tuple[float, float]:
+    """Mean bill and error."""
+    return float(model.cost(X).mean()), float(np.mean(model.predict(X) != y))
 
 
-def table(args: argparse.Namespace) -> None:
-    """Table 1, with the spread over the runs."""
-    names = ["forest", "miniboone", "cifar"] if args.data else ["letters"]
-    for name in args.sets or names:
-        found: dict[str, list[Any]] = {}
-        for seed in range(args.runs):
-            train, valid, test = load(name, args.data, seed, args.quick)
-            makers = {
-                "Gini": RandomForestClassifier(40, n_jobs=-1, random_state=seed),
-                "entropy": RandomForestClassifier(
-                    40, criterion="entropy", n_jobs=-1, random_state=seed
-                ),
-                "BudgetRF": BudgetedForestClassifier(random_state=seed),
-                "BudgetRF bootstrap": BudgetedForestClassifier(bootstrap=True, random_state=seed),
-            }
-            for method, model in makers.items():
-                ours = isinstance(model, BudgetedForestClassifier)
-                extra = {"validation": valid} if ours and len(valid[0]) else {}
-                found.setdefault(method, []).append(curve(model.fit(*train, **extra), *test))
-        print(
-            f"\n{name}, {args.runs} runs: per cent of the features (error) at 1, 10, 20, 40 trees"
-        )
-        for method, curves in found.items():
-            mean, spread = np.mean(curves, axis=0), np.std(curves, axis=0)
-            cells = [f"{c:4.1f} ({e:.4f})" for c, e in mean]
-            print(
-                f"  {method:18s} "
-                + "  ".join(cells)
-                + f"   sd at 40: {spread[-1][0]:.2f} ({spread[-1][1]:.4f})"
-            )
-            if (paper := PAPER.get((name, method.split()[0]))) and method != "BudgetRF bootstrap":
-                print(f"  {'  paper':18s} {paper}")
+def prune_from(name: str, start: str, errors: str, args: Any) -> dict[str, Any]:
+    """One curve: bills and errors on pruning and test rows for every lam, the start forest first."""
+    train, valid, test = load(name, args.data, 0, 0.05 if args.quick else 1.0)
+    forest: Any = RandomForestClassifier(40, n_jobs=-1, random_state=0).fit(*train)
+    if start != "Gini":
+        way = PAPER_WAY if start == "BudgetRF, paper" else {}
+        forest = BudgetedForestClassifier(random_state=0, **way).fit(*train, validation=valid)
+    begin = time.process_time()
+    model = PrunedForestClassifier(forest, LAMS[0], errors=errors).fit(*valid)
+    took = time.process_time() - begin
+    whole = PricedModel(forest) if start == "Gini" else forest
+    points = [{"lam": None, "valid": measured(whole, *valid), "test": measured(whole, *test)}]
+    for lam in LAMS:
+        part = model.with_lam(lam)
+        points.append(
+            {"lam": lam, "valid": measured(part, *valid), "test": measured(part, *test),
+             "gap": part.gap_, "objective": part.objective_}
+        )  # fmt: skip
+    return {"points": points, "cpu": took}
 
 
-def prune(args: argparse.Namespace) -> None:
-    """BudgetPrune from scikit-learn's forest and from ours, over lam."""
-    drawn = {}
+def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
+    """The cheapest pruning within 0.5 points of the start forest's error, on the pruning rows."""
+    allowed = points[0]["valid"][1] + 0.005
+    good = [p for p in points[1:] if p["valid"][1] <= allowed]
+    return min(good or points[1:2], key=lambda p: p["valid"][0])
+
+
+def prune(args: Any, kept: Kept) -> None:
+    """BudgetPrune from three forests."""
     for name in args.sets or (["forest", "letters"] if args.data else ["letters"]):
-        train, valid, test = load(name, args.data, 0, args.quick)
-        starts = {
-            "Gini forest": RandomForestClassifier(40, n_jobs=-1, random_state=0).fit(*train),
-            "BudgetRF": BudgetedForestClassifier(random_state=0).fit(*train, validation=valid),
-        }
-        for start, forest in starts.items():
-            for errors in ("in-bag", "held-out"):
-                begin = time.perf_counter()
-                model = PrunedForestClassifier(forest, 0.0, errors=errors).fit(*valid)
-                print(f"\n{name}, {start}, {errors} errors ({time.perf_counter() - begin:.1f} s)")
-                points = []
-                for lam in (None, 0.0, 4e-3, 2e-2, 4e-2, 8e-2, 0.15, 0.3):
-                    part: Any = PricedModel(forest) if lam is None else model.with_lam(lam)
-                    cost, error = (
-                        part.cost(test[0]).mean(),
-                        float(np.mean(part.predict(test[0]) != test[1])),
-                    )
-                    gap = "" if lam is None else f"  gap {part.gap_:.1e} of {part.objective_:.4f}"
-                    print(f"  lam {lam!s:7s} cost {cost:6.2f}  error {error:.4f}{gap}")
-                    points.append((cost, error))
-                drawn[f"{name}: {start}, {errors}"] = points
-    if args.figure:
-        import matplotlib.pyplot as plt
-
-        for label, points in drawn.items():
-            plt.plot(*zip(*points, strict=True), marker="o", label=label)
-        plt.xlabel("mean cost"), plt.ylabel("test error"), plt.legend()
-        plt.savefig(args.figure)
+        for start in ("Gini", "BudgetRF, paper", "BudgetRF"):
+            for errors in args.errors:
+                key = f"prune {name}|{start}|{errors}"
+                found = kept.get(key, partial(prune_from, name, start, errors, args))
+                best = chosen(found["points"])
+                print(f"{key}: {found['points'][0]['test']} -> {best['test']} at lam {best['lam']}")
 
 
-def speed(args: argparse.Namespace) -> None:
-    """Growing and predicting against scikit-learn, and pruning; alternating, best of three."""
-    train, valid, test = load("forest" if args.data else "letters", args.data, 0, args.quick)
+def draw(kept: Kept, path: str) -> None:
+    """The curves, one panel per data set."""
+    import matplotlib.pyplot as plt
+
+    keys = [key.removeprefix("prune ") for key in kept.found if key.startswith("prune ")]
+    names = sorted({key.split("|")[0] for key in keys})
+    figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.4), squeeze=False)
+    colours = {"Gini": "0.5", "BudgetRF, paper": "tab:orange", "BudgetRF": "tab:blue"}
+    for ax, name in zip(axes[0], names, strict=True):
+        for key in keys:
+            _, start, errors = key.split("|")
+            if not key.startswith(f"{name}|"):
+                continue
+            points = [p["test"] for p in kept.found[f"prune {key}"]["points"]]
+            style = "-" if errors == "in-bag" else ":"
+            label = f"{start}, {errors}"
+            ax.plot(
+                *zip(*points[1:], strict=True), style, color=colours[start], marker=".", label=label
+            )
+            ax.plot(*points[0], "o", color=colours[start], markerfacecolor="none")
+        ax.set(title=name, xlabel="mean number of features", ylabel="test error")
+        ax.set_ylim(0, 0.3)
+        ax.legend(fontsize=6)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+
+
+def best_times(makers: dict[str, Any], args: Any, rounds: int = 3) -> dict[str, list[float]]:
+    """Seconds to fit (wall, CPU), to predict, to predict with bills; alternating, best of some."""
+    train, valid, test = load("forest" if args.data else "letters", args.data, 0)
+    best: dict[str, list[float]] = {name: [np.inf] * 4 for name in makers}
+    for _ in range(rounds):
+        for name, model in makers.items():
+            ours = isinstance(model, BudgetedForestClassifier)
+            extra = {"validation": valid} if ours else {}
+            wall, cpu = time.perf_counter(), time.process_time()
+            model.fit(*train, **extra)
+            cells = [time.perf_counter() - wall, time.process_time() - cpu]
+            wall = time.perf_counter()
+            model.predict(test[0])
+            cells.append(time.perf_counter() - wall)
+            wall = time.perf_counter()
+            if ours:
+                model.predict(test[0])
+                model.cost(test[0])
+            cells.append(time.perf_counter() - wall if ours else np.inf)
+            best[name] = [min(pair) for pair in zip(best[name], cells, strict=True)]
+    return best
+
+
+def speed(args: Any, kept: Kept) -> None:
+    """Growing and answering against scikit-learn, and pruning."""
+    train, valid, test = load("forest" if args.data else "letters", args.data, 0)
     forest = RandomForestClassifier(40, n_jobs=-1, random_state=0)
     makers = {
         "scikit-learn": forest,
-        "ours": BudgetedForestClassifier(validation_fraction=None, random_state=0),
-        "ours, bootstrap": BudgetedForestClassifier(
-            validation_fraction=None, bootstrap=True, random_state=0
+        "BudgetRF, paper": BudgetedForestClassifier(random_state=0, **PAPER_WAY),
+        "BudgetRF, expected, no bootstrap": BudgetedForestClassifier(
+            random_state=0, criterion="expected", bootstrap=False
         ),
+        "BudgetRF": BudgetedForestClassifier(random_state=0),
     }
-    for model in list(makers.values())[1:]:
-        model.fit(train[0][:600], train[1][:600])  # compile
-        model.cost(test[0][:600])
-    best: dict[str, list[float]] = {name: [np.inf] * 4 for name in makers}
-    for _ in range(3):
-        for name, model in makers.items():
-            cells = best[name]
+    few = slice(600)
+    for model in list(makers.values())[1:]:  # compile
+        model.fit(train[0][few], train[1][few], validation=(train[0][few], train[1][few]))
+        model.cost(test[0][few])
+
+    def run() -> dict[str, Any]:
+        found: dict[str, Any] = {"shape": train[0].shape, "threads": count_threads(None)}
+        found["times"] = best_times(makers, args)
+        for name, start in (("Gini", forest), ("BudgetRF", makers["BudgetRF"])):
+            PrunedForestClassifier(start, 1e-3).fit(valid[0][:300], valid[1][:300])
             wall, cpu = time.perf_counter(), time.process_time()
-            model.fit(*train)
-            cells[0] = min(cells[0], time.perf_counter() - wall)
-            cells[1] = min(cells[1], time.process_time() - cpu)
-            wall = time.perf_counter()
-            model.predict(test[0])
-            cells[2] = min(cells[2], time.perf_counter() - wall)
-            if name != "scikit-learn":
-                wall = time.perf_counter()
-                model.cost(test[0])
-                cells[3] = min(cells[3], time.perf_counter() - wall)
-    print(f"\n40 trees on {train[0].shape}, {count_threads(None)} threads, best of 3 (seconds)")
-    for name, (wall, cpu, predict, bills) in best.items():
-        print(
-            f"  {name:16s} fit {wall:6.2f} (CPU {cpu:6.2f})  predict {predict:.3f}  bills {bills:.3f}"
-        )
-    for name, start in (("Gini forest", forest), ("BudgetRF", makers["ours"])):
-        wall, cpu = time.perf_counter(), time.process_time()
-        model = PrunedForestClassifier(start, 1e-3).fit(*valid)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        print(
-            f"  pruning {name} on {len(valid[0])} rows: {wall:.1f} (CPU {cpu:.1f}), gap {model.gap_:.1e}"
-        )
+            model = PrunedForestClassifier(start, 1e-3).fit(*valid)
+            found[f"prune {name}"] = (
+                time.perf_counter() - wall, time.process_time() - cpu, model.gap_, model.objective_
+            )  # fmt: skip
+        return found
+
+    for name, value in kept.get("speed", run).items():
+        print(f"  {name}: {value}")
 
 
-def yahoo(args: argparse.Namespace) -> None:
-    """Trees on data of the shape of Yahoo! LTR: time per tree and the peak of memory."""
-    n, trees = (5000, 4) if args.quick else (141397, args.trees)
-    X, y, _, costs = datasets.make_yahoo_like(n, 0)
+def grow_large(n_rows: int, trees: int) -> dict[str, Any]:
+    """Trees on data of the shape of Yahoo! LTR: seconds, and what memory is needed above the data."""
+    X, y, _, costs = datasets.make_yahoo_like(n_rows, 0)
     X, y = np.asarray(X, dtype=np.float32), np.asarray(y) > 0
+    prices = list(map(float, costs.prices.values()))
+    BudgetedForestClassifier(2.0, max_trees=1, random_state=0, **PAPER_WAY).fit(X[:600], y[:600])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
-    model = BudgetedForestClassifier(
-        max_trees=trees, costs=list(map(float, costs.prices.values())), random_state=0
-    )
+    model = BudgetedForestClassifier(max_trees=trees, costs=prices, random_state=0, **PAPER_WAY)
     model.fit(X, y)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(
-        f"\n{trees} trees on {X.shape}: {wall:.1f} s (CPU {cpu:.1f}); memory above the data "
-        f"{(peak - before) / 2**20:.2f} GB, data {X.nbytes / 2**30:.2f} GB"
-    )
-    print(model.trace_.iloc[[0, -1]].to_string(index=False))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "wall": wall, "cpu": cpu, "above": (peak - before) / 2**20, "data": X.nbytes / 2**30,
+        "nodes": len(model.policy_.trees.feature) + (len(model.rest_.trees.feature) if model.rest_ else 0),
+    }  # fmt: skip
+
+
+def yahoo(args: Any, kept: Kept) -> None:
+    """More trees, and more rows; every size in a process of its own, so that peaks are its own."""
+    grid = [(2000, 2), (4000, 2)] if args.quick else args.grid
+    for n, trees in grid:
+        found = kept.get(f"yahoo {n} {trees}", partial(apart, n, trees))
+        print(f"{trees} trees on {n} rows: {found}")
+
+
+def apart(n_rows: int, trees: int) -> dict[str, Any]:
+    """:func:`grow_large` in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found: dict[str, Any] = pool.apply(grow_large, (n_rows, trees))
+    return found
+
+
+def pair(text: str) -> tuple[int, int]:
+    """Rows and trees from text like 141397x140."""
+    rows, trees = text.split("x")
+    return int(rows), int(trees)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    parser = options(__doc__)
+    parser.add_argument("--save", help="file of results, read and added to")
+    parser.add_argument("--part", nargs="+", default=["prune", "speed", "yahoo"])
+    parser.add_argument("--sets", nargs="+", help="data sets of the part prune")
+    parser.add_argument(
+        "--errors", nargs="+", default=["in-bag"], help="where node errors come from"
     )
-    parser.add_argument("--data", help="folder with the papers' data sets")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--trees", type=int, default=140, help="trees of the part yahoo")
-    parser.add_argument("--part", nargs="+", default=["table", "prune", "speed", "yahoo"])
-    parser.add_argument("--sets", nargs="+", help="data sets of the parts table and prune")
+    parser.add_argument(
+        "--grid", nargs="+", type=pair, default=[(141397, 35), (141397, 70), (141397, 140)],
+        help="rows x trees of the part yahoo",
+    )  # fmt: skip
     parser.add_argument("--figure", help="where to draw the curves of the part prune")
     args = parser.parse_args()
-    if args.quick:
-        args.runs = min(args.runs, 2)
+    kept = Kept(args.save)
     for part in args.part:
-        {"table": table, "prune": prune, "speed": speed, "yahoo": yahoo}[part](args)
+        {"prune": prune, "speed": speed, "yahoo": yahoo}[part](args, kept)
+    if args.figure:
+        draw(kept, args.figure)
 
 
 if __name__ == "__main__":

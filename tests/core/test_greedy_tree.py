@@ -8,21 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costwise.core.class_data import prepare
+from costwise.core.draws import PAPER, SCAN, SMALL, between, n_stumps, uniform
 from costwise.core.greedy_tree import GreedyTree, Prices
 from costwise.core.impurity import EXPECTED, MINIMAX, PAIRS, POWERS, Impurity
+from costwise.core.pair_gaps import hit_gap, scan_pairs, to_the_power
 from costwise.core.stumps import (
-    FEW,
-    RANDOM,
-    SCAN,
-    SMALL,
+    CELLS,
     TOP,
-    between,
+    count_intervals,
     draw_gap,
-    n_stumps,
-    sample_gap,
+    draw_thresholds,
     sort_small,
     sort_values,
-    uniform,
 )
 from costwise.core.threads import Threads
 from tests.naive import forest as naive
@@ -35,7 +32,7 @@ def grow(X, y, impurity, mode, prices, weights=None, seed=0, max_depth=UNLIMITED
     with Threads(1) as threads:
         data = prepare(X, mode, threads)
     tree = GreedyTree(
-        data, y.astype(np.int32), int(y.max()) + 1, impurity, RANDOM if mode == "random" else SCAN,
+        data, y.astype(np.int32), int(y.max()) + 1, impurity, PAPER if mode == "random" else SCAN,
         Prices(np.asarray(prices, dtype=float), np.full(d, -1), np.empty(0), free), max_depth,
     )  # fmt: skip
     return tree.grow(np.ones(len(y)) if weights is None else weights, seed)
@@ -157,22 +154,71 @@ def test_missing_against_the_rest_is_a_split():
         assert len(tree.feature) == 3
 
 
-def test_gap_by_gap_sampling_has_the_distribution_of_drawing():
-    values = np.array([0.0, 0.05, 0.06, 0.2, 0.5, 0.52, 1.0])
-    score = np.array([1.0, 0.0, 3.0, 4.0, 2.0, 5.0, np.inf])  # gap 1 is best and only 1 % wide
-    n_draws = 4000
-    hits = np.zeros((2, len(values)))
+def test_one_random_number_has_the_distribution_of_many_thresholds():
+    values = np.array([0.0, 0.05, 0.06, 0.06, 0.2, 0.5, 0.52, 1.0])
+    score = np.array([9.0, 3.0, 1.0, 0.0, 2.0, 4.0, 5.0, np.inf])  # gap 2 has no width
+    low, high, n, n_draws = 1, 6, len(values), 4000
+    draws = (9, 9, 3)
+    hits = np.zeros((2, n + 1))
     for key in range(n_draws):
         seed = np.uint64(key * 7919 + 1)
-        place, threshold = sample_gap(values, len(values), score.copy(), seed, 10.0)
-        hits[0, place] += 1
-        assert values[place] <= threshold < values[place + 1]
-        place, threshold = draw_gap(values, len(values), score.copy(), seed, 10.0)
-        hits[1, place] += 1
-        assert values[place] <= threshold < values[place + 1]
-    share = 1 - 0.99**20
-    assert hits[:, 1] / n_draws == pytest.approx([share, share], abs=0.03)
+        for i, (place, threshold) in enumerate(
+            (hit_gap(values, n, score, low, high, 3, seed, draws),
+             draw_gap(values, n, score, low, high, seed, draws))
+        ):  # fmt: skip
+            hits[i, place] += 1
+            assert place < 0 or values[place] <= threshold < values[place + 1]
+    best = 1 - 0.86**3
+    assert hits[:, 3] / n_draws == pytest.approx([best, best], abs=0.03)
+    assert hits[:, -1] / n_draws == pytest.approx([0.53**3] * 2, abs=0.03)
     assert np.abs(hits[0] - hits[1]).max() / n_draws < 0.04
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 4), minimax=st.booleans())
+def test_scores_of_gaps_are_the_naive_ones(seed, k, minimax):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    classes, weights = rng.integers(0, k, n).astype(np.int32), rng.integers(1, 4, n).astype(float)
+    order = rng.permutation(n).astype(np.int32)
+    whole = np.bincount(classes, weights, 5)
+    left = np.cumsum(np.eye(5)[classes[order]] * weights[order][:, None], axis=0)[:-1]
+    each = [
+        [float(naive.pairs(side, 0)) for side in (c.tolist(), (whole - c).tolist())] for c in left
+    ]
+    mean = [(c.sum() * a + (whole - c).sum() * b) for c, (a, b) in zip(left, each, strict=True)]
+    expected = np.array([max(pair) for pair in each] if minimax else mean)
+    bar = float(np.quantile(expected, 0.7)) / (1 if minimax else whole.sum()) + 0.001
+    score = np.zeros(n)
+    low, high, place = scan_pairs(
+        order, n, classes, weights, whole, minimax, bar, np.empty(5), score
+    )
+    below = np.flatnonzero(expected < bar * (1 if minimax else whole.sum()))
+    assert low <= below.min()
+    assert below.max() < high
+    assert score[low:high].tolist() == expected[low:high].tolist()
+    assert score[place] == expected.min()
+
+
+def test_intervals_count_what_lies_between_thresholds():
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.exponential(size=300), np.full(50, 0.25)]).astype(np.float32)
+    classes = rng.integers(0, 3, len(values)).astype(np.int32)
+    low, high = float(values.min()), float(values.max())
+    for count in (1, 7, 80):
+        thresholds, counters = np.empty(count + 1), np.empty((count + 1, 3))
+        table = np.empty(CELLS * count + 2, np.int64)
+        place = draw_thresholds(low, high, count, np.uint64(3), thresholds, table, np.empty(count))
+        count_intervals(
+            values, len(values), classes, np.ones(len(values)), *place, count, thresholds, table, counters
+        )  # fmt: skip
+        assert (np.diff(thresholds) >= 0).all()
+        drawn = [between(low, high, uniform(np.uint64(3), j)) for j in range(count)]
+        assert sorted(drawn) == thresholds[:-1].tolist()
+        at = np.searchsorted(thresholds, values.astype(float), side="left")
+        naive_counts = np.zeros((count + 1, 3))
+        np.add.at(naive_counts, (at, classes), 1.0)
+        assert (counters == naive_counts).all()
 
 
 def test_sorts_are_sorts():
@@ -191,8 +237,9 @@ def test_sorts_are_sorts():
 
 
 def test_numbers_of_stumps_are_the_papers():
-    assert [n_stumps(n) for n in (2, 500, 501, 2000, 2001)] == [20, 20, 40, 40, 80]
-    assert FEW < SMALL == 500
+    assert [n_stumps(n, PAPER) for n in (2, 500, 501, 2000, 2001)] == [20, 20, 40, 40, 80]
+    assert SMALL == 500
+    assert [to_the_power(0.5, count) for count in (0, 1, 5, 20)] == [1, 0.5, 0.5**5, 0.5**20]
 
 
 def test_random_numbers_are_uniform_and_stay_inside():

@@ -82,6 +82,7 @@ def test_worst_bill_is_within_the_log_factor(seed, alpha):
     whole = float(naive.pairs(counts(y.tolist()), alpha))
     values = {naive.pairs([a, b], alpha) for a in range(9) for b in range(9)} - {0}
     model = single(alpha=alpha, costs=prices, thresholds="exact").fit(X, y)
+    assert model.criterion_ == "minimax"
     assert model.cost(X).max() <= (math.log(whole / float(min(values))) + 1) * best + 1e-9
 
 
@@ -142,8 +143,8 @@ def test_scaling_all_prices_changes_nothing_and_cheap_copies_win():
 
 def test_free_features_are_compared_by_impurity():
     X, y = problem()
-    model = single(costs=[0, 0, 1, 1, 1]).fit(X, y)
-    plain = single(costs=[1, 1, 1, 1, 1], max_depth=1).fit(X, y)
+    model = single(costs=[0, 0, 1, 1, 1], thresholds="exact").fit(X, y)
+    plain = single(costs=[1, 1, 1, 1, 1], max_depth=1, thresholds="exact").fit(X, y)
     assert model.policy_.trees.feature[0] == plain.policy_.trees.feature[0] == 0
 
 
@@ -190,15 +191,34 @@ def test_alpha_is_chosen_on_validation():
     assert len(small(alpha="validation", max_trees=2).fit(X, y).alphas_) == 10
 
 
-def test_data_decide_about_the_bootstrap():
+def test_validation_rows_decide_how_trees_are_grown():
     X, y = problem(600)
     model = small(max_trees=9).fit(X, y)
-    ways = [small(max_trees=9, bootstrap=b).fit(X, y) for b in (False, True)]
-    scores = [way.trace_["score"][7] for way in ways]
-    assert model.bootstrap_ == (scores[1] > scores[0])
-    assert same_trees(model, ways[model.bootstrap_])
-    assert small(thresholds="exact").fit(X, y).bootstrap_
-    assert small(validation_fraction=None).fit(X, y).bootstrap_
+    ways = [small(max_trees=9, criterion=criterion, bootstrap=bootstrap).fit(X, y)
+            for criterion, bootstrap in (("expected", False), ("minimax", True))]  # fmt: skip
+    scores = [way.trace_["score"][3] for way in ways]
+    chosen = ways[int(scores[1] > scores[0])]
+    assert (model.criterion_, model.bootstrap_) == (chosen.criterion, chosen.bootstrap)
+    assert same_trees(model, chosen)  # those grown to decide are its first
+    for other in ({"thresholds": "exact"}, {"validation_fraction": None}):
+        paper = small(**other).fit(X, y)
+        assert (paper.criterion_, paper.bootstrap_) == ("minimax", True)
+    assert small(impurity="gini").fit(X, y).criterion_ == "expected"
+    assert small(criterion="minimax").fit(X, y).criterion_ == "minimax"
+    assert small(bootstrap=True).fit(X, y).bootstrap_
+
+
+def test_fewer_thresholds_make_trees_differ_more():
+    X, y = problem(900)
+    X = X[:, :1]
+    way = {"bootstrap": False, "criterion": "expected"}
+    roots = [m.policy_.trees.threshold[m.policy_.trees.root]
+             for m in (small(n_thresholds=n, **way).fit(X, y) for n in (1, 500))]  # fmt: skip
+    assert np.ptp(roots[0]) > 3 * np.ptp(roots[1])
+    quarter = small(n_thresholds=[20, 10, 5], bootstrap=False, criterion="expected").fit(X, y)
+    assert same_trees(quarter, small(bootstrap=False, criterion="expected").fit(X, y))
+    paper = small(n_thresholds=(80, 40, 20), bootstrap=True, criterion="minimax").fit(X, y)
+    assert same_trees(paper, small(bootstrap=True, criterion="minimax").fit(X, y))
 
 
 def test_larger_alpha_makes_smaller_trees():
@@ -226,7 +246,9 @@ def test_small_data_without_rows_to_spare_measure_on_training_rows():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"alpha": [0, -1]}, "alpha is .*number >= 0"),
-     ({"impurity": "entropy"}, "criterion='expected'"),
+     ({"impurity": "entropy", "criterion": "minimax"}, "criterion='expected'"),
+     ({"n_thresholds": 0}, "n_thresholds is 0: give 'auto', a whole number"),
+     ({"n_thresholds": [1, 2]}, "or three of"),
      ({"impurity": [(1.0, [1, 0, 0])]}, "at least two of them positive"),
      ({"impurity": [(-1.0, [1, 1, 0])]}, "weight > 0"),
      ({"impurity": [1.0]}, "give terms"),

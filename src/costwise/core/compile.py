@@ -22,7 +22,9 @@ KERNELS: list[Any] = []
 _logger = logging.getLogger("costwise")
 
 
-def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def kernel(
+    *signatures: str, inline: bool = False, lean: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
     """Declare a compiled function.
 
     Parameters
@@ -32,12 +34,20 @@ def kernel(*signatures: str, inline: bool = False) -> Callable[[Callable[..., An
         out only for small helpers that other kernels call.
     inline : bool
         Inline at every call site; for helpers of a few lines.
+    lean : bool
+        Do not count references to arrays; for helpers that allocate nothing and are called so often
+        that counting would take a quarter of the time.
     """
+    options: dict[str, Any] = {"_nrt": False} if lean else {}
 
     def declare(function: Callable[..., Any]) -> Any:
         # Signatures are compiled on first call, not on import: importing must stay cheap.
         compiled = numba.njit(
-            nogil=True, cache=True, fastmath=False, inline="always" if inline else "never"
+            nogil=True,
+            cache=True,
+            fastmath=False,
+            inline="always" if inline else "never",
+            **options,
         )(function)
         if signatures:
             compiled.costwise_signatures = signatures

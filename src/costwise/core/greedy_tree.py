@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from costwise.core.compile import kernel
+from costwise.core.draws import SCAN, SMALL
 from costwise.core.dtypes import ROW, SUM
 from costwise.core.impurity import evaluate_rows
 from costwise.core.stump_choice import choose_stumps
-from costwise.core.stumps import GO_LEFT, HEAVIER, SCAN, SMALL
+from costwise.core.stumps import GO_LEFT, HEAVIER
 from costwise.core.subtrees import grow_subtrees
 
 
@@ -120,17 +121,17 @@ class GreedyTree:
         Number of classes.
     impurity : Impurity
         What to reduce.
-    mode : int
-        RANDOM or SCAN.
+    draws : tuple of 3 ints
+        Random stumps per feature in large, middle and small nodes, or SCAN.
     prices : Prices
         What features cost.
     max_depth : int
         Levels of splits.
     """
 
-    def __init__(self, data, classes, n_classes, impurity, mode, prices, max_depth):
+    def __init__(self, data, classes, n_classes, impurity, draws, prices, max_depth):
         self.data, self.classes, self.n_classes = data, classes, n_classes
-        self.impurity, self.mode, self.prices, self.max_depth = impurity, mode, prices, max_depth
+        self.impurity, self.draws, self.prices, self.max_depth = impurity, draws, prices, max_depth
 
     def grow(self, weights, seed):
         """Grow one tree on the rows with positive weight; ``weights`` float64 (n,)."""
@@ -182,7 +183,7 @@ class GreedyTree:
         feature, cuts = np.full(m, -1, dtype=np.int32), np.zeros((m, 2))
         side = np.zeros(m, dtype=SUM)
         choose_stumps(
-            self.impurity.flat, np.int64(self.mode), np.uint64(seed), *arrays[:2], data.column_feature,
+            self.impurity.flat, self.draws, np.uint64(seed), *arrays[:2], data.column_feature,
             data.bit_feature, *arrays[2:], self.prices.flat, paths[mixed] if paths.size else paths,
             nodes[mixed], counts[whole > 0], whole[whole > 0], feature, cuts, side,
         )  # fmt: skip
@@ -210,7 +211,7 @@ class GreedyTree:
             # A subtree of n rows has at most n leaves.
             tree = tree.extended(2 * int((nodes[:, 1] - nodes[:, 0]).sum()))
             total = grow_subtrees(
-                self.impurity.flat, np.int64(self.mode), np.uint64(seed), np.int64(self.max_depth), *arrays[:2],
+                self.impurity.flat, self.draws, np.uint64(seed), np.int64(self.max_depth), *arrays[:2],
                 data.column_feature, data.bit_feature, data.place, data.bit_low, *arrays[2:],
                 self.prices.flat, paths, nodes, np.int64(total), tree.feature, tree.left, tree.cuts,
                 tree.side, tree.counts,
@@ -236,7 +237,7 @@ class GreedyTree:
         data = self.data
         place = data.place[feature]
         threshold = cuts[:, 0].copy()
-        if self.mode == SCAN:
+        if self.draws == SCAN:
             threshold = data.thresholds(feature, cuts)
         bits = place < -1
         threshold[bits] = data.bit_value[-2 - place[bits]]

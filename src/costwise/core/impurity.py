@@ -119,7 +119,7 @@ def evaluate(impurity, counts):
     return max(found, 0.0)
 
 
-@kernel()
+@kernel(lean=True)
 def after_split(impurity, left, counts, right):
     """What is left of the impurity: of the worse side, or the mean over both. ``right`` is scratch."""
     kind, knob, _, _, criterion = impurity

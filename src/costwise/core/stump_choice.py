@@ -6,6 +6,7 @@ import numpy as np
 
 from costwise.core.bit_columns import best_bit
 from costwise.core.compile import kernel
+from costwise.core.draws import n_stumps, scans, stream
 from costwise.core.impurity import after_split
 from costwise.core.stumps import (
     CELLS,
@@ -15,25 +16,20 @@ from costwise.core.stumps import (
     HEAVIER,
     LEFT,
     MISSING,
-    MOST_STUMPS,
-    RANDOM,
     RIGHT,
-    SCAN,
     TOP,
+    bar_of,
     best_gap,
     better,
     count_intervals,
     count_numbers,
     draw_thresholds,
-    n_stumps,
-    needed,
     scan_counters,
     sort_values,
-    stream,
 )
 
 
-@kernel()
+@kernel(lean=True)
 def path_prices(own, group, fee, on_path, opened, prices):
     """Price of each feature given those on the path: nothing if it is there, no fee if its group is."""
     for g in range(fee.shape[0]):
@@ -49,46 +45,65 @@ def path_prices(own, group, fee, on_path, opened, prices):
             prices[f] = 0.0
 
 
-@kernel()
-def load_column(
-    block, column, rows, start, n, values, classes, weights, kept_classes, kept_weights, missing
-):
-    """Copy a column's values for the rows of a node: (number that are there, least, greatest).
+@kernel(lean=True)
+def load_block(block, width, rows, tile):
+    """Copy the first columns of a block for the rows of a node, each to a row of ``tile``.
 
-    If some are missing, the classes and weights of the others are kept, and ``missing`` gets theirs.
+    A row of the block is one cache line: it is fetched once for all its columns.
     """
-    low, high, found = np.inf, -np.inf, 0
-    for i in range(n):
-        x = block[np.uint32(rows[start + i]), column]
-        values[i] = x
+    for i in range(rows.shape[0]):
+        row = np.uint32(rows[i])
+        for column in range(width):
+            tile[column, i] = block[row, column]
+
+
+@kernel(lean=True)
+def _range_of(values):
+    """(number of values that are there, least, greatest)."""
+    low, high, found = np.float32(np.inf), np.float32(-np.inf), 0
+    low_too, high_too = low, high  # two chains of comparisons, which run side by side
+    n = values.shape[0]
+    for i in range(n // 2):
+        x, y = values[2 * i], values[2 * i + 1]
+        low = x if x < low else low
+        high = x if x > high else high
+        low_too = y if y < low_too else low_too
+        high_too = y if y > high_too else high_too
+        found += (1 if x == x else 0) + (1 if y == y else 0)
+    if n % 2:
+        x = values[n - 1]
         low = x if x < low else low
         high = x if x > high else high
         found += 1 if x == x else 0
-    if found < n:
-        for k in range(missing.shape[0]):
-            missing[k] = 0.0
-        found = 0
-        for i in range(n):
-            x = values[i]
-            if x != x:
-                missing[classes[i]] += weights[i]
-            else:
-                values[found], kept_classes[found], kept_weights[found] = x, classes[i], weights[i]
-                found += 1
-    return found, low, high
+    return found, min(low, low_too), max(high, high_too)
 
 
-@kernel()
+@kernel(lean=True)
+def drop_missing(values, classes, weights, kept_classes, kept_weights, missing):
+    """Move the values that are there to the front; ``missing`` gets the class weights of the others."""
+    for k in range(missing.shape[0]):
+        missing[k] = 0.0
+    found = 0
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x != x:
+            missing[classes[i]] += weights[i]
+        else:
+            values[found], kept_classes[found], kept_weights[found] = x, classes[i], weights[i]
+            found += 1
+
+
+@kernel(lean=True)
 def _by_counting(
-    impurity, mode, values, n, low, high, classes, weights, node_counts, has_missing, key, room
+    impurity, draws, values, n, low, high, classes, weights, node_counts, has_missing, key, room
 ):
     """Best stump of a column by counting classes: (score, cut, value after it, side of missing values)."""
-    thresholds, table, counters, sides = room
-    if mode == SCAN:
+    thresholds, table, drawn, counters, sides = room
+    if scans(draws):
         first, span = np.int64(low), np.int64(high) - np.int64(low) + 1
         count_numbers(values, n, classes, weights, first, span, counters)
         score, place, after, side = scan_counters(
-            impurity, counters, span, mode == SCAN, node_counts, has_missing, sides
+            impurity, counters, span, scans(draws), node_counts, has_missing, sides
         )
         return (
             score,
@@ -96,11 +111,11 @@ def _by_counting(
             np.float64(first + after) if after >= 0 else TOP,
             side,
         )
-    count = np.int64(n_stumps(n))
-    start, scale = draw_thresholds(low, high, count, key, thresholds, table)
+    count = n_stumps(n, draws)
+    start, scale = draw_thresholds(low, high, count, key, thresholds, table, drawn)
     count_intervals(values, n, classes, weights, start, scale, count, thresholds, table, counters)
     score, place, _, side = scan_counters(
-        impurity, counters, count, mode == SCAN, node_counts, has_missing, sides
+        impurity, counters, count, scans(draws), node_counts, has_missing, sides
     )
     cut = thresholds[max(place, 0)]
     if has_missing:
@@ -113,13 +128,13 @@ def _by_counting(
 
 
 @kernel(
-    "void(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), int64, uint64,"
+    "void(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], float64[::1], int32[::1],"
     " Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " float64[:,::1], float64[::1], int32[::1], float64[:,::1], int64[::1])"
 )
 def choose_stumps(
-    impurity, mode, seed, blocks, bits, column_feature, bit_feature, classes, weights, rows, costs, paths,
+    impurity, draws, seed, blocks, bits, column_feature, bit_feature, classes, weights, rows, costs, paths,
     nodes, counts, whole, feature, cuts, side_of_missing,
 ):  # fmt: skip
     """Choose the stump of every node of a level; ``feature`` becomes -1 where none helps.
@@ -134,13 +149,17 @@ def choose_stumps(
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, 1] - nodes[i, 0])
     n_classes, per_line = counts.shape[1], blocks.shape[2]
-    values, order = np.empty(most, blocks.dtype), np.empty(most, np.int32)
+    tile, order = np.empty((per_line, most), blocks.dtype), np.empty(most, np.int32)
     own_classes, kept_classes = np.empty(most, np.int32), np.empty(most, np.int32)
     own_weights, kept_weights = np.empty(most), np.empty(most)
     sides, bit_counts = np.zeros((3, n_classes)), np.empty((64, n_classes))
-    counters = np.empty((max(COUNTERS // n_classes, MOST_STUMPS + 1), n_classes))
+    most_draws = max(draws[0], draws[1], draws[2])
+    counters = np.empty((max(COUNTERS // n_classes, most_draws + 1), n_classes))
     sort_room = (np.empty(most), np.empty(most, np.int64), sides)
-    count_room = (np.empty(MOST_STUMPS), np.empty(CELLS * MOST_STUMPS, np.int32), counters, sides)
+    count_room = (
+        np.empty(most_draws + 1), np.empty(CELLS * most_draws + 2, np.int64), np.empty(most_draws), counters,
+        sides,
+    )  # fmt: skip
     price, opened = np.empty(own.shape[0]), np.empty(fee.shape[0], np.bool_)
     nothing = np.zeros(own.shape[0], np.bool_)
     path_prices(own, group, fee, nothing, opened, price)
@@ -156,24 +175,29 @@ def choose_stumps(
             f = column_feature[column]
             if f < 0:
                 continue
-            found, low, high = load_column(
-                blocks[column // per_line], column % per_line, rows, start, n, values, own_classes,
-                own_weights, kept_classes, kept_weights, sides[MISSING],
-            )  # fmt: skip
+            if column % per_line == 0:
+                width = 1
+                while width < per_line and column_feature[column + width] >= 0:
+                    width += 1
+                load_block(blocks[column // per_line], width, rows[start : start + n], tile)
+            values = tile[column % per_line, :n]
+            found, low, high = _range_of(values)
             has_missing = found < n
-            bar = whole[i] - needed(whole[i], price[f], best_decrease, best_price, best)
+            if has_missing:
+                drop_missing(
+                    values, own_classes, own_weights, kept_classes, kept_weights, sides[MISSING]
+                )
+            bar = bar_of(whole[i], price[f], f, best_decrease, best_price, best)
             if found == 0 or (low == high and not has_missing) or not bar > 0.0:
                 continue
             c, w = (kept_classes, kept_weights) if has_missing else (own_classes, own_weights)
             key = stream(seed, nodes[i, 2], f)
             span = np.float64(high) - np.float64(low) + 1.0
-            if low == high or (
-                mode != RANDOM and span > min(4.0 * n, np.float64(counters.shape[0]))
-            ):
+            if low == high or (scans(draws) and span > min(4.0 * n, np.float64(counters.shape[0]))):
                 sort_values(values, found, order)
                 score, cut, beyond, side = best_gap(
                     impurity,
-                    mode,
+                    draws,
                     values,
                     order,
                     found,
@@ -187,7 +211,7 @@ def choose_stumps(
                 )
             else:
                 score, cut, beyond, side = _by_counting(
-                    impurity, mode, values, found, np.float64(low), np.float64(high), c, w, counts[i],
+                    impurity, draws, values, found, np.float64(low), np.float64(high), c, w, counts[i],
                     has_missing, key, count_room,
                 )  # fmt: skip
             decrease = whole[i] - score

@@ -10,21 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core.compile import kernel
+from costwise.core.draws import between, n_stumps, scans, uniform
 from costwise.core.impurity import MINIMAX, PAIRS, after_split
+from costwise.core.pair_gaps import hit_gap, scan_pair_counters, scan_pairs
 
-RANDOM, SCAN = 0, 1
-"""Thresholds drawn at random between the least and the greatest value, or all of them."""
-
-SMALL = 500
-"""Rows up to which a node has 20 random stumps, and is left to :mod:`costwise.core.subtrees`."""
-
-FEW = 3
-"""Gaps worth having up to which random thresholds are drawn gap by gap."""
-
-CELLS = 8
+CELLS = 4
 """Equal cells per random threshold; a value's cell tells, up to few steps, which are below it."""
-
-MOST_STUMPS = 80
 
 COUNTERS = 1 << 16
 """Counters (values times classes) up to which scans count instead of sorting."""
@@ -41,41 +32,7 @@ LEFT, RIGHT, MISSING = range(3)
 """Rows of the scratch array of class weights (3, K)."""
 
 
-@kernel()
-def n_stumps(n_rows):
-    """Number of random stumps of a feature in a node: 80, 40 or 20 (section 3 of the paper)."""
-    if n_rows > 2000:
-        return 80
-    return 40 if n_rows > SMALL else 20
-
-
-@kernel()
-def stream(seed, node, feature):
-    """Key of the random numbers of one feature at one node: they depend on nothing else."""
-    key = seed + _U(node) * _U(0x9E3779B97F4A7C15) + _U(feature) * _U(0xD1B54A32D192ED03)
-    return key ^ (key >> _U(29))
-
-
-@kernel()
-def uniform(key, draw):
-    """Random number ``draw`` of a stream, in (0, 1) (splitmix64)."""
-    z = key + _U(draw + 1) * _U(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> _U(30))) * _U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> _U(27))) * _U(0x94D049BB133111EB)
-    z = z ^ (z >> _U(31))
-    return (np.float64(z >> _U(11)) + 0.5) * 2.0**-53
-
-
-@kernel()
-def between(low, high, share):
-    """A number in [low, high), at a share of the way."""
-    found = low + (high - low) * share
-    if not found < high:
-        found = low
-    return found
-
-
-@kernel()
+@kernel(lean=True)
 def judge(impurity, sides, node_counts, has_missing):
     """(impurity after the split, side of missing values) for the better way to send these."""
     left, right, missing = sides[LEFT], sides[RIGHT], sides[MISSING]
@@ -90,7 +47,7 @@ def judge(impurity, sides, node_counts, has_missing):
     return (other, GO_LEFT) if other < score else (score, GO_RIGHT)
 
 
-@kernel()
+@kernel(lean=True)
 def sort_values(values, n, order):
     """Sort values and note where they came from (Shell's sort)."""
     for i in range(n):
@@ -108,7 +65,7 @@ def sort_values(values, n, order):
         gap = 0 if gap == 1 else max(1, 4 * gap // 9)
 
 
-@kernel()
+@kernel(lean=True)
 def sort_small(loose, n, values, order, cells):
     """Sort at most SMALL values into ``values`` and note where they came from.
 
@@ -143,16 +100,15 @@ def sort_small(loose, n, values, order, cells):
         values[j], order[j] = value, place
 
 
-@kernel()
+@kernel(lean=True)
 def scan_gaps(
     impurity, values, order, n, classes, weights, node_counts, has_missing, sides, score, side
 ):
-    """Score every gap of sorted values; return the place of the best, -1 if there is none.
+    """Score every gap of sorted values; infinity where there is none.
 
     ``order`` leads from sorted places to classes and weights. The gap after the last value sends all
     values one way, the missing ones the other.
     """
-    place = -1
     for k in range(node_counts.shape[0]):
         sides[LEFT, k] = 0.0
     for i in range(n):
@@ -164,53 +120,22 @@ def scan_gaps(
         score[i], side[i] = judge(impurity, sides, node_counts, has_missing and not last)
         if last:
             side[i] = GO_RIGHT
-        if place < 0 or score[i] < score[place]:
-            place = i
-    return place
 
 
-@kernel()
-def scan_pairs(values, order, n, classes, weights, node_counts, sides, score):
-    """As :func:`scan_gaps` for minimax Pairs with threshold 0 and nothing missing: O(1) per row.
+@kernel(lean=True)
+def draw_gap(values, n, score, low, high, key, draws):
+    """Best gap of ``low..high`` that random thresholds fall into: (place, threshold), or place -1.
 
-    Moving weight w of class k to the left adds w (2 n_k + w) to the sum of squares there.
+    Of two thresholds in one gap the first drawn counts.
     """
-    left, right = sides[LEFT], sides[RIGHT]
-    left_total = left_squares = right_total = right_squares = 0.0
-    for k in range(node_counts.shape[0]):
-        left[k], right[k] = 0.0, node_counts[k]
-        right_total += right[k]
-        right_squares += right[k] * right[k]
-    place, best = -1, np.inf
-    score[n - 1] = np.inf
-    for i in range(n - 1):
-        k, w = classes[order[i]], weights[order[i]]
-        left_squares += w * (left[k] + left[k] + w)
-        right_squares -= w * (right[k] + right[k] - w)
-        left[k] += w
-        right[k] -= w
-        left_total += w
-        right_total -= w
-        on_left = left_total * left_total - left_squares
-        on_right = right_total * right_total - right_squares
-        found = 0.5 * max(on_left, on_right)
-        score[i] = found if values[i] != values[i + 1] else np.inf
-        if score[i] < best:
-            best, place = score[i], i
-    return place
-
-
-@kernel()
-def draw_gap(values, n, score, key, bar):
-    """Best gap that 20 random thresholds fall into: (place, threshold), or place -1.
-
-    Of two thresholds in one gap the first drawn counts. Only gaps that score below ``bar`` do.
-    """
-    low, high = np.float64(values[0]), np.float64(values[n - 1])
-    best, place, threshold = bar, -1, 0.0
-    for draw in range(n_stumps(n)):
-        t = between(low, high, uniform(key, draw))
-        below, size = 0, n - 1  # values[below] <= t < values[below + size]; halved without jumps
+    start, end = np.float64(values[0]), np.float64(values[n - 1])
+    first, last = np.float64(values[low]), np.float64(values[high])
+    best, place, threshold = np.inf, -1, 0.0
+    for draw in range(n_stumps(n, draws)):
+        t = between(start, end, uniform(key, draw))
+        if t < first or t >= last:
+            continue
+        below, size = low, high - low  # values[below] <= t < values[below + size]; halved
         while size > 1:
             half = size >> 1
             below = below + half if values[below + half] <= t else below
@@ -220,76 +145,71 @@ def draw_gap(values, n, score, key, bar):
     return place, threshold
 
 
-@kernel()
-def sample_gap(values, n, score, key, bar):
-    """As :func:`draw_gap`, for few gaps that count: the same distribution from fewer random numbers.
+@kernel(lean=True)
+def least_gap(values, score, low, high):
+    """Best gap between different values, the first of equals; -1 if there is none."""
+    place = -1
+    for i in range(low, high):
+        if values[i] != values[i + 1] and (place < 0 or score[i] < score[place]):
+            place = i
+    return place
 
-    Drawing thresholds and taking the best gap hit is the same as asking gap after gap, the best
-    first, whether it was hit given that those before were not: mostly one number instead of 20.
-    Scores of gaps that were missed are lost.
+
+@kernel(lean=True)
+def _cell(x, low, scale, last):
+    """Cell of a value; rises with it. Through a signed number: processors convert to these."""
+    return _U(np.int64(min((x - low) * scale, last)))
+
+
+@kernel(lean=True)
+def draw_thresholds(low, high, count, key, thresholds, table, drawn):
+    """Draw sorted thresholds in [low, high); fill the table from cells to thresholds in earlier cells.
+
+    Returns the start of the first cell and the number of cells per unit. ``thresholds`` (count + 1,)
+    ends with infinity, ``table`` has room for two cells more, ``drawn`` (count,) is scratch.
     """
-    span = np.float64(values[n - 1]) - np.float64(values[0])
-    rest, draw = 1.0, 0
-    while True:
-        place = -1
-        for i in range(n - 1):
-            if score[i] < bar and (place < 0 or score[i] < score[place]):
-                place = i
-        if place < 0:
-            return -1, 0.0
-        low, high = np.float64(values[place]), np.float64(values[place + 1])
-        share = (high - low) / span if span < np.inf else 1.0
-        missed = max(1.0 - share / rest, 0.0) if rest > 0.0 else 0.0
-        power = missed * missed
-        power = power * power
-        power = power * power * power * power * power  # missed ** 20
-        if uniform(key, draw) >= power:
-            return place, between(low, high, uniform(key, draw + 1))
-        score[place] = np.inf
-        rest -= share
-        draw += 2
-
-
-@kernel()
-def draw_thresholds(low, high, count, key, thresholds, table):
-    """Draw sorted thresholds in [low, high); fill the table from cells to thresholds below.
-
-    Returns the start of the first cell and the number of cells per unit.
-    """
+    cells, start = CELLS * count, low
+    scale, last = cells / (high - low), CELLS * count - 1.0
+    if not 0.0 < scale < np.inf:  # a span beyond the range of floats: one cell, many steps
+        start, scale = 0.0, 0.0
+    for cell in range(cells + 2):
+        table[cell] = 0
     for j in range(count):
-        t, i = between(low, high, uniform(key, j)), j
+        drawn[j] = between(low, high, uniform(key, j))
+        table[_cell(drawn[j], start, scale, last) + _U(2)] += 1
+    for cell in range(cells + 1):
+        table[cell + 1] += table[cell]
+    for j in range(count):  # where a cell begins moves to where it ends: to where the next begins
+        cell = _cell(drawn[j], start, scale, last) + _U(1)
+        thresholds[table[cell]] = drawn[j]
+        table[cell] += 1
+    for j in range(1, count):  # few are out of order, and not far
+        t, i = thresholds[j], j
         while i > 0 and thresholds[i - 1] > t:
             thresholds[i] = thresholds[i - 1]
             i -= 1
         thresholds[i] = t
-    cells = CELLS * count
-    scale = cells / (high - low)
-    if not 0.0 < scale < np.inf:  # a span beyond the range of floats: one cell, many steps
-        low, scale = 0.0, 0.0
-    at = 0
-    for cell in range(cells):  # thresholds in earlier cells
-        while at < count and np.int64(min((thresholds[at] - low) * scale, cells - 1.0)) < cell:
-            at += 1
-        table[cell] = at
-    return low, scale
+    thresholds[count] = np.inf
+    return start, scale
 
 
-@kernel()
+@kernel(lean=True)
 def count_intervals(values, n, classes, weights, low, scale, count, thresholds, table, counters):
-    """Class weights between thresholds: counters (count + 1, K), flat."""
+    """Class weights between thresholds: counters (count + 1, K)."""
     n_classes, last = counters.shape[1], CELLS * count - 1.0
     for j in range(count + 1):
         for k in range(n_classes):
             counters[j, k] = 0.0
     for i in range(n):
         x = np.float64(values[i])
-        at = _U(table[_U(min((x - low) * scale, last))])
-        while at < _U(count) and thresholds[at] < x:
+        at = _U(table[_cell(x, low, scale, last)])
+        at += _U(thresholds[at] < x)  # without a jump: most cells have one threshold at most
+        while thresholds[at] < x:
             at += _U(1)
         counters[at, _U(classes[i])] += weights[i]
 
 
-@kernel()
+@kernel(lean=True)
 def count_numbers(values, n, classes, weights, low, span, counters):
     """Class weights per whole number from ``low`` on: counters (span, K)."""
     for j in range(span):
@@ -299,13 +219,19 @@ def count_numbers(values, n, classes, weights, low, span, counters):
         counters[np.int64(values[i]) - low, classes[i]] += weights[i]
 
 
-@kernel()
+@kernel(lean=True)
 def scan_counters(impurity, counters, count, whole_range, node_counts, has_missing, sides):
     """Best cut after counter j < count: (score, j, next counter with rows, side).
 
     ``whole_range``: the last counter is the end of the values, and a cut there sends only missing
     values right. Empty counters repeat the cut before and are passed over.
     """
+    if impurity[0] == PAIRS and impurity[1] == 0.0 and not has_missing:
+        minimax = impurity[4] == MINIMAX
+        best, place, following = scan_pair_counters(
+            counters, count, whole_range, node_counts, minimax, sides[LEFT]
+        )
+        return best, place, following, HEAVIER
     best, place, following, best_side = np.inf, -1, -1, HEAVIER
     left = sides[LEFT]
     for k in range(left.shape[0]):
@@ -332,7 +258,7 @@ FLOOR = 1e-7
 """A stump must take away more than this share of the impurity."""
 
 
-@kernel()
+@kernel(lean=True)
 def better(decrease, price, feature, best_decrease, best_price, best_feature):
     """Whether a stump beats the best so far: lower risk price / decrease, then price, then feature."""
     if best_feature < 0:
@@ -347,32 +273,41 @@ def better(decrease, price, feature, best_decrease, best_price, best_feature):
     return price < best_price or (price == best_price and feature < best_feature)
 
 
-@kernel()
-def needed(whole, price, best_decrease, best_price, best_feature):
-    """What a stump must take away at least to win; a hair less, so that ties are still looked at."""
-    least = FLOOR * whole
+@kernel(lean=True)
+def bar_of(whole, price, feature, best_decrease, best_price, best_feature):
+    """What a stump must score less than to win; not above 0 if it cannot.
+
+    A hair more than the best so far where ties would be won, exactly that where they are lost.
+    """
+    least = whole - FLOOR * whole
     if best_feature < 0 or (price == 0.0 and best_price > 0.0):
         return least
     if price > 0.0 and best_price == 0.0:
-        return np.inf
+        return -np.inf
+    if price == best_price and feature > best_feature:
+        return min(least, whole - best_decrease)
     rate = price / best_price if price > 0.0 else 1.0
-    return max(least, best_decrease * rate * (1.0 - 1e-9))
+    return min(least, whole - best_decrease * rate * (1.0 - 1e-9))
 
 
-@kernel()
+@kernel(lean=True)
 def best_gap(
-    impurity, mode, values, order, n, classes, weights, node_counts, has_missing, key, bar, room
+    impurity, draws, values, order, n, classes, weights, node_counts, has_missing, key, bar, room
 ):
     """Best stump of a sorted column: (score, cut, value after the cut, side of missing values).
 
-    Random mode returns a threshold as the cut. Nothing that scores ``bar`` or worse is returned.
+    Random stumps return a threshold as the cut. Nothing that scores ``bar`` or worse is returned.
     """
     score, side, sides = room
-    if impurity[0] == PAIRS and impurity[1] == 0.0 and impurity[4] == MINIMAX and not has_missing:
-        place = scan_pairs(values, order, n, classes, weights, node_counts, sides, score)
-        side[max(place, 0)] = HEAVIER
+    minimax, alone = impurity[4] == MINIMAX, np.inf
+    plain = impurity[0] == PAIRS and impurity[1] == 0.0 and not has_missing
+    place = 0
+    if plain:
+        low, high, place = scan_pairs(
+            order, n, classes, weights, node_counts, minimax, bar, sides[LEFT], score
+        )
     else:
-        place = scan_gaps(
+        scan_gaps(
             impurity,
             values,
             order,
@@ -385,21 +320,27 @@ def best_gap(
             score,
             side,
         )
-    if place < 0 or not score[place] < bar:
-        return np.inf, 0.0, 0.0, GO_RIGHT
-    alone = score[n - 1]
-    if place == n - 1:
-        return alone, np.float64(values[n - 1]) if mode == SCAN else TOP, TOP, GO_RIGHT
-    if mode == SCAN:
-        return score[place], np.float64(values[place]), np.float64(values[place + 1]), side[place]
-    # Missing values against the rest is no threshold: it is always looked at.
-    bar_or_alone, candidates = min(bar, alone), 0
-    for i in range(n - 1):
-        candidates += 1 if score[i] < bar_or_alone else 0
-    if candidates <= FEW:
-        place, threshold = sample_gap(values, n, score, key, bar_or_alone)
-    else:
-        place, threshold = draw_gap(values, n, score, key, bar_or_alone)
-    if place >= 0:
-        return score[place], threshold, threshold, side[place] if has_missing else HEAVIER
-    return (alone, TOP, TOP, GO_RIGHT) if alone < bar else (np.inf, 0.0, 0.0, GO_RIGHT)
+        alone, low, high = score[n - 1], 0, n - 1
+        while low < high and not score[low] < bar:
+            low += 1
+        while low < high and not score[high - 1] < bar:
+            high -= 1
+    at, cut = -1, 0.0
+    if low < high:
+        if scans(draws):
+            at = least_gap(values, score, low, high)
+        elif plain and minimax:
+            at, cut = hit_gap(values, n, score, low, high, place, key, draws)
+        else:
+            at, cut = draw_gap(values, n, score, low, high, key, draws)
+    if plain and not minimax and at >= 0:
+        score[at] /= node_counts.sum()
+    # Missing values against the rest need no threshold: that is always looked at.
+    if at >= 0 and score[at] < bar and score[at] <= alone:
+        way = side[at] if has_missing else HEAVIER
+        if scans(draws):
+            return score[at], np.float64(values[at]), np.float64(values[at + 1]), way
+        return score[at], cut, cut, way
+    if alone < bar:
+        return alone, np.float64(values[n - 1]) if scans(draws) else TOP, TOP, GO_RIGHT
+    return np.inf, 0.0, 0.0, GO_RIGHT

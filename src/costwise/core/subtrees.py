@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from costwise.core.bit_columns import best_bit
+from costwise.core.bit_columns import best_bit, mixed_bits
 from costwise.core.compile import kernel
+from costwise.core.draws import stream
 from costwise.core.impurity import evaluate
 from costwise.core.stump_choice import path_prices
 from costwise.core.stumps import (
@@ -19,18 +20,19 @@ from costwise.core.stumps import (
     HEAVIER,
     MISSING,
     RIGHT,
+    bar_of,
     best_gap,
     better,
-    needed,
     sort_small,
-    stream,
 )
+
+_U = np.uint64
 
 START, STOP, NUMBER, DEPTH = range(4)
 """Columns of a node that waits for its split."""
 
 
-@kernel()
+@kernel(lean=True)
 def _load(blocks, column_feature, bits, classes, weights, rows, start, n, values, order, room):
     """Copy the rows of a subtree and sort its columns, missing values last."""
     own_bits, own_classes, own_weights, ids, loose, cells = room
@@ -50,23 +52,25 @@ def _load(blocks, column_feature, bits, classes, weights, rows, start, n, values
         sort_small(loose, n, values[column], order[column], cells)
 
 
-@kernel()
-def _split_column(values, order, start, stop, goes_left, spare_values, spare_order):
+@kernel(lean=True)
+def _split_column(values, order, goes_left, spare_values, spare_order):
     """Part a sorted column in two sorted columns."""
-    left, right = start, 0
-    for j in range(start, stop):
+    # Written to both sides, one side advances: no jump to mispredict. Places are unsigned, or each
+    # would be checked for being negative.
+    left, right = _U(0), _U(0)
+    n = values.shape[0]
+    for j in range(n):
         x, place = values[j], order[j]
         values[left], order[left] = x, place
         spare_values[right], spare_order[right] = x, place
-        goes = goes_left[place]
+        goes = goes_left[np.uint32(place)]
         left += goes
-        right += 1 - goes
+        right += _U(1) - goes
     for j in range(right):
         values[left + j], order[left + j] = spare_values[j], spare_order[j]
-    return left
 
 
-@kernel()
+@kernel(lean=True)
 def _count_missing(values, order, start, stop, classes, weights, missing):
     """Values present in a sorted stretch; the class weights of the missing ones."""
     n = stop - start
@@ -79,9 +83,9 @@ def _count_missing(values, order, start, stop, classes, weights, missing):
     return n
 
 
-@kernel()
+@kernel(lean=True)
 def _choose(
-    impurity, mode, seed, number, start, stop, node_counts, whole, price, last, columns, rows, room
+    impurity, draws, seed, number, start, stop, node_counts, whole, price, last, columns, rows, room
 ):
     """The stump to take at a node: (feature or -1, cut, value after it, side of missing values)."""
     column_feature, values, order = columns
@@ -95,14 +99,14 @@ def _choose(
         f = column_feature[column]
         if f < 0 or values[column, start] == values[column, stop - 1]:
             continue
-        bar = whole - needed(whole, price[f], best_decrease, best_price, best)
+        bar = bar_of(whole, price[f], f, best_decrease, best_price, best)
         if not bar > 0.0:
             continue
         found = _count_missing(
             values[column], order[column], start, stop, classes, weights, sides[MISSING]
         )
         score, cut, beyond, side = best_gap(
-            impurity, mode, values[column, start:stop], order[column, start:stop], found, classes, weights,
+            impurity, draws, values[column, start:stop], order[column, start:stop], found, classes, weights,
             node_counts, found < stop - start, stream(seed, number, f), bar, (room[0], room[1], sides),
         )  # fmt: skip
         decrease = whole - score
@@ -111,6 +115,11 @@ def _choose(
         ):
             best_decrease, best_price, best = decrease, price[f], f
             best_cut, best_beyond, best_side = cut, beyond, side
+    some = False
+    for word in range(bits.shape[1]):
+        some = some or mixed_bits(bits, word, ids, start, stop - start) != np.uint64(0)
+    if not some:
+        return best, best_cut, best_beyond, best_side
     for j in range(start, stop):
         row_classes[j - start], row_weights[j - start] = classes[ids[j]], weights[ids[j]]
     chosen = best_bit(
@@ -122,40 +131,41 @@ def _choose(
     return chosen, best_cut, best_beyond, best_side
 
 
-@kernel()
+@kernel(lean=True)
 def _mark(place, start, stop, cut, side, bit_low, bits, ids, columns, goes_left):
     """Note for each row of a node whether it goes left."""
     if place >= 0:
         column, positions = columns[1][place], columns[2][place]
         for j in range(start, stop):
             x = np.float64(column[j])
-            goes_left[positions[j]] = side == GO_LEFT if x == np.inf else x <= cut
+            goes_left[np.uint32(positions[j])] = side == GO_LEFT if x == np.inf else x <= cut
     else:
         bit = -2 - place
         for j in range(start, stop):
             is_set = (bits[ids[j], bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
-            goes_left[ids[j]] = (is_set != 0) == bit_low[bit]
+            goes_left[np.uint32(ids[j])] = (is_set != 0) == bit_low[bit]
 
 
-@kernel()
-def _split_rows(ids, start, stop, goes_left, classes, weights, spare, left_counts):
-    """Move the rows that go left to the front; add up their class weights; return where they end."""
-    middle, right = start, 0
-    for j in range(start, stop):
+@kernel(lean=True)
+def _split_rows(ids, goes_left, classes, weights, spare, left_counts):
+    """Move the rows that go left to the front; add up their class weights; return how many they are."""
+    left, right = _U(0), _U(0)
+    for j in range(ids.shape[0]):
         row = ids[j]
-        if goes_left[row] != 0:
-            left_counts[classes[row]] += weights[row]
-            ids[middle] = row
-            middle += 1
-        else:
-            spare[right] = row
-            right += 1
+        ids[left] = row
+        spare[right] = row
+        goes = goes_left[np.uint32(row)]
+        left += goes
+        right += _U(1) - goes
     for j in range(right):
-        ids[middle + j] = spare[j]
-    return middle
+        ids[left + j] = spare[j]
+    for j in range(left):
+        row = np.uint32(ids[j])
+        left_counts[classes[row]] += weights[row]
+    return np.int64(left)
 
 
-@kernel()
+@kernel(lean=True)
 def _path_prices(
     own, group, fee, path, number, top, first, parent, feature, on_path, opened, price
 ):
@@ -169,13 +179,13 @@ def _path_prices(
 
 
 @kernel(
-    "int64(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), int64, uint64, int64,"
+    "int64(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64, int64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
     " int32[::1], Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
 )
 def grow_subtrees(
-    impurity, mode, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
+    impurity, draws, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
     weights, rows, costs, paths, nodes, free_number, feature, left, cuts, side_of_missing, counts,
 ):  # fmt: skip
     """Grow the subtrees of ``nodes`` (m, 4: start, stop, number, depth) into the arrays of the tree.
@@ -189,7 +199,7 @@ def grow_subtrees(
         most = max(most, nodes[i, STOP] - nodes[i, START])
     n_columns, n_classes = column_feature.shape[0], counts.shape[1]
     values, order = np.empty((n_columns, most), np.float32), np.empty((n_columns, most), np.int32)
-    ids, goes_left = np.empty(most, np.int32), np.zeros(most, np.int64)
+    ids, goes_left = np.empty(most, np.int32), np.zeros(most, np.uint64)
     own_bits, own_classes = np.empty((most, bits.shape[1]), np.uint64), np.empty(most, np.int32)
     own_weights, spare_values, spare_order = (
         np.empty(most),
@@ -250,7 +260,7 @@ def grow_subtrees(
                 )
             chosen, cut, beyond, side = _choose(
                 impurity,
-                mode,
+                draws,
                 seed,
                 number,
                 start,
@@ -269,10 +279,8 @@ def grow_subtrees(
             feature[number], left[number], side_of_missing[number] = chosen, free_number, side
             cuts[number, 0], cuts[number, 1] = cut, beyond
             _mark(place[chosen], start, stop, cut, side, bit_low, own_bits, ids, columns, goes_left)
-            middle = _split_rows(
-                ids,
-                start,
-                stop,
+            middle = start + _split_rows(
+                ids[start:stop],
                 goes_left,
                 own_classes,
                 own_weights,
@@ -298,13 +306,8 @@ def grow_subtrees(
                     and values[column, start] != values[column, stop - 1]
                 ):
                     _split_column(
-                        values[column],
-                        order[column],
-                        start,
-                        stop,
-                        goes_left,
-                        spare_values,
+                        values[column, start:stop], order[column, start:stop], goes_left, spare_values,
                         spare_order,
-                    )
+                    )  # fmt: skip
             free_number += 2
     return free_number

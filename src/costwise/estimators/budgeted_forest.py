@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,13 +14,10 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from costwise.core.class_data import ClassData, prepare
-from costwise.core.greedy_tree import ClassTree, GreedyTree, Prices
-from costwise.core.stumps import RANDOM, SCAN
 from costwise.core.threads import Threads, count_threads
 from costwise.core.trees import Trees
-from costwise.costs import QUANTA_PER_UNIT, Costs, FlatCosts, budget_quanta
-from costwise.estimators._forest_impurity import make_impurity
+from costwise.costs import QUANTA_PER_UNIT, Costs, budget_quanta
+from costwise.estimators._forest_growth import Growth, Rows, read_thresholds, ways_of
 from costwise.estimators._forest_rows import hold_out, read_validation, read_weights
 from costwise.estimators._forest_votes import Path, after, joined, mean_bill, n_within, plant
 from costwise.estimators.base import CostAwareClassifier
@@ -34,21 +30,8 @@ Floats = npt.NDArray[np.float64]
 ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
 """The values that the paper chooses from."""
 
-UNLIMITED = 2**31 - 1
-
-PILOT = 8
-"""Trees grown both ways when the data decide about the bootstrap."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Training and validation rows."""
-
-    X: Any
-    codes: npt.NDArray[np.intp]
-    weight: Floats
-    X_valid: Any
-    codes_valid: npt.NDArray[np.intp]
+PILOT = 4
+"""Trees grown both ways when validation rows decide how."""
 
 
 class BudgetedForestClassifier(CostAwareClassifier):
@@ -76,15 +59,20 @@ class BudgetedForestClassifier(CostAwareClassifier):
         ``criterion="expected"``.
     power : number, default=2
         Exponent of "powers".
-    criterion : {"minimax", "expected"}, default="minimax"
-        Whether a split is judged by its worse side or by the mean over its sides.
+    criterion : {"minimax", "expected", "auto"}, default="auto"
+        Whether a split is judged by its worse side, as in the paper, or by the mean over its sides.
+        "auto" goes with ``bootstrap``: "expected" on all rows or "minimax" on bootstrap samples,
+        whichever scores better on the validation rows with the first four trees. The way of the
+        paper without such rows, or where thresholds are not random.
     thresholds : {"random", "histogram", "exact"}, default="random"
-        "random": 80, 40 or 20 thresholds per feature for more than 2000, more than 500 or fewer rows
-        in the node; "histogram": at most 255 quantile bins; "exact": all midpoints.
+        "random": ``n_thresholds`` per feature; "histogram": at most 255 quantile bins; "exact": all
+        midpoints.
+    n_thresholds : "auto", int or three ints, default="auto"
+        Random thresholds per feature in nodes of more than 2000, more than 500, and fewer rows. The
+        fewer, the more trees differ. "auto": the paper's 80, 40, 20 for bootstrap samples, a quarter
+        of them where all trees see the same rows.
     bootstrap : bool or "auto", default="auto"
-        Whether each tree sees a bootstrap sample, as in the paper. "auto": what scores better on the
-        validation rows with the first eight trees; True without such rows, or where thresholds are
-        not random.
+        Whether each tree sees a bootstrap sample, as in the paper. "auto": see ``criterion``.
     free_on_path : bool, default=False
         Charge a split nothing for features, and groups, that the path to the node has bought. The
         paper charges the full price at every split; bills count a feature once in any case.
@@ -104,8 +92,8 @@ class BudgetedForestClassifier(CostAwareClassifier):
     ----------
     alpha_ : float
         The threshold that was taken.
-    bootstrap_ : bool
-        Whether trees saw bootstrap samples.
+    criterion_, bootstrap_ : str, bool
+        How splits were judged, and whether trees saw bootstrap samples.
     n_trees_ : int
         Trees within the budget.
     trace_ : DataFrame
@@ -118,13 +106,14 @@ class BudgetedForestClassifier(CostAwareClassifier):
     -----
     Paper: Nan, Wang, Saligrama, "Feature-Budgeted Random Forest", ICML 2015, Algorithm 1, eq. 11.
 
-    Differs from the paper: bootstrap samples are not always used. Where columns have many values,
-    random thresholds alone give enough variety, and trees that see all rows are better (Forest: by
-    two points of error at the same bill); where they have few values, trees would be too much alike.
-    A stump must take away more than 1e-7 of the impurity. Random thresholds compare values rounded
-    to float32 where these are not such numbers already. The fee of a group is part of the price of
-    each of its features in the risk. Missing values go to the side that leaves less impurity. If the
-    first tree is over the budget, the answer is the training prior and costs nothing.
+    Differs from the paper: by default the validation rows decide between its forest and one of
+    trees that see all rows, judge splits by the mean over both sides and differ by few random
+    thresholds (Forest: three points less error at the same bill). The bound on the largest bill
+    holds for "minimax" alone. A stump must take away more than 1e-7 of the impurity. Random
+    thresholds compare values rounded to float32 where these are not such numbers already. The fee
+    of a group is part of the price of each of its features in the risk. Missing values go to the
+    side that leaves less impurity. If the first tree is over the budget, the answer is the training
+    prior and costs nothing.
 
     Examples
     --------
@@ -142,6 +131,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
     trace_: pd.DataFrame
     alphas_: pd.DataFrame | None
     alpha_: float
+    criterion_: str
     bootstrap_: bool
     bills_: list[int]
     n_validation_: int
@@ -153,8 +143,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
         "max_trees": [Interval(Integral, 1, None, closed="left")],
         "impurity": [StrOptions({"pairs", "powers", "entropy", "gini"}), list, tuple],
         "power": [Interval(Real, 2, None, closed="left")],
-        "criterion": [StrOptions({"minimax", "expected"})],
+        "criterion": [StrOptions({"minimax", "expected", "auto"})],
         "thresholds": [StrOptions({"random", "histogram", "exact"})],
+        "n_thresholds": [StrOptions({"auto"}), Integral, "array-like"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
         "free_on_path": ["boolean"],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -173,8 +164,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
         max_trees: int = 40,
         impurity: Any = "pairs",
         power: float = 2,
-        criterion: str = "minimax",
+        criterion: str = "auto",
         thresholds: str = "random",
+        n_thresholds: Any = "auto",
         bootstrap: bool | str = "auto",
         free_on_path: bool = False,
         max_depth: int | None = None,
@@ -191,6 +183,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         self.power = power
         self.criterion = criterion
         self.thresholds = thresholds
+        self.n_thresholds = n_thresholds
         self.bootstrap = bootstrap
         self.free_on_path = free_on_path
         self.max_depth = max_depth
@@ -219,33 +212,41 @@ class BudgetedForestClassifier(CostAwareClassifier):
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
         codes = self._read_labels(y)
         alphas = self._alphas()
+        read_thresholds(self.n_thresholds)  # refuses what is no number of thresholds
         weight = read_weights(sample_weight, self.class_weight, X, y)
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31 - 1, size=4)
         )
         rows = self._rows(X, codes, weight, validation, rng)
         seeds = rng.integers(2**63, size=self._n_trees(), dtype=np.uint64)
-        mass: Floats = np.bincount(rows.codes, rows.weight, len(self.classes_)).astype(np.float64)
-        prior = mass / mass.sum()
         with Threads(count_threads(self.n_jobs)) as threads:
-            data = prepare(rows.X, self.thresholds, threads, _whole(rows.weight))
-
-            def run(alpha: float, bootstrap: bool, seeds: Any) -> tuple[Trees, Path]:
-                grown = self._grow(data, rows, costs.flat, alpha, bootstrap, seeds, threads)
-                trees = plant(grown, prior, single=data.single)
-                return trees, Path(rows.X_valid, rows.codes_valid, trees, costs.flat, threads)
-
-            self.bootstrap_ = bool(self.bootstrap)
-            if (
-                self.bootstrap == "auto"
-                and self.thresholds == "random"
-                and rows.X_valid is not rows.X
-            ):
-                pilots = [run(alphas[0], way, seeds[:PILOT])[1].score[-1] for way in (False, True)]
-                self.bootstrap_ = pilots[1] > pilots[0]
-            runs = [run(alpha, self.bootstrap_, seeds) for alpha in alphas]
+            runs = self._grow_all(rows, costs, alphas, seeds, threads)
         self._choose(alphas, runs, costs)
         return self
+
+    def _grow_all(
+        self, rows: Rows, costs: Costs, alphas: list[float], seeds: Any, threads: Threads
+    ) -> list[tuple[Trees, Path]]:
+        """All trees for every alpha, grown in the way that the first of them speak for."""
+        k = len(self.classes_)
+        mass: Floats = np.bincount(rows.codes, rows.weight, k).astype(np.float64)
+        growth = Growth(self.get_params(deep=False), rows, costs.flat, k, threads)
+
+        def look(grown: list[Any]) -> tuple[Trees, Path]:
+            trees = plant(grown, mass / mass.sum(), single=growth.single)
+            return trees, Path(rows.X_valid, rows.codes_valid, trees, costs.flat, threads)
+
+        decide = rows.held_out and self.thresholds == "random"
+        ways = ways_of(self.criterion, self.bootstrap, self.impurity, decide=decide)
+        pilots: list[Any] = [[] for _ in ways]
+        best = 0
+        if len(ways) > 1:
+            pilots = [growth.grow(alphas[0], way, seeds[:PILOT]) for way in ways]
+            best = int(np.argmax([look(grown)[1].score[-1] for grown in pilots]))
+        way, grown = ways[best], pilots[best]
+        self.criterion_, self.bootstrap_ = way.criterion, way.bootstrap
+        runs = [look([*grown, *growth.grow(alphas[0], way, seeds[len(grown) :])])]
+        return runs + [look(growth.grow(alpha, way, seeds)) for alpha in alphas[1:]]
 
     def _alphas(self) -> list[float]:
         if isinstance(self.alpha, str):
@@ -270,47 +271,14 @@ class BudgetedForestClassifier(CostAwareClassifier):
             )
         return 1
 
-    def _rows(self, X: Any, codes: Any, weight: Floats, validation: Any, rng: Any) -> _Rows:
+    def _rows(self, X: Any, codes: Any, weight: Floats, validation: Any, rng: Any) -> Rows:
         if validation is not None:
-            return _Rows(X, codes, weight, *read_validation(self, validation, self.classes_))
+            return Rows(X, codes, weight, *read_validation(self, validation, self.classes_))
         if self.validation_fraction is not None:
             train, held = hold_out(codes, self.validation_fraction, rng)
             if len(held) and (weight[train] > 0).any():
-                return _Rows(X[train], codes[train], weight[train], X[held], codes[held])
-        return _Rows(X, codes, weight, X, codes)
-
-    def _grow(
-        self,
-        data: ClassData,
-        rows: _Rows,
-        flat: FlatCosts,
-        alpha: float,
-        bootstrap: bool,
-        seeds: Any,
-        threads: Threads,
-    ) -> list[ClassTree]:
-        """All trees; which thread grows which does not matter."""
-        k = len(self.classes_)
-        grower = GreedyTree(
-            data, rows.codes.astype(np.int32), k,
-            make_impurity(self.impurity, alpha, float(self.power), self.criterion, k),
-            RANDOM if self.thresholds == "random" else SCAN, _prices(flat, self.free_on_path),
-            UNLIMITED if self.max_depth is None else self.max_depth,
-        )  # fmt: skip
-        n = len(rows.codes)
-        grown: list[Any] = [None] * len(seeds)
-
-        def work(tree: int) -> None:
-            weight = rows.weight
-            if bootstrap:
-                drawn = np.random.default_rng(int(seeds[tree])).integers(n, size=n)
-                weight = weight * np.bincount(drawn, minlength=n)
-                if not (weight > 0).any():
-                    weight = rows.weight
-            grown[tree] = grower.grow(weight, seeds[tree])
-
-        threads.run(len(seeds), work)
-        return grown
+                return Rows(X[train], codes[train], weight[train], X[held], codes[held])
+        return Rows(X, codes, weight, X, codes)
 
     def _choose(self, alphas: list[float], runs: list[tuple[Trees, Path]], costs: Costs) -> None:
         """Take the alpha with the best validation score within the budget; ties: cheaper, earlier."""
@@ -387,16 +355,3 @@ class BudgetedForestClassifier(CostAwareClassifier):
             return [{"budget": float("inf")}]
         low = float(prices[prices > 0].min())
         return [{"budget": float(b)} for b in np.geomspace(low, max(costs.total, low), 12)]
-
-
-def _prices(flat: FlatCosts, free_on_path: bool) -> Prices:
-    """Prices in the smallest unit that divides all of them: scaling all prices changes nothing."""
-    unit = math.gcd(*flat.price.tolist(), *flat.fee.tolist()) or 1
-    return Prices(flat.price // unit, flat.group, flat.fee // unit, free_on_path)
-
-
-def _whole(weight: Floats) -> npt.NDArray[np.int64] | None:
-    """Weights as whole numbers for the bins; None where all are the same."""
-    if (weight == weight[0]).all():
-        return None
-    return np.rint(np.ldexp(weight, 20 - math.frexp(float(weight.max()))[1])).astype(np.int64)
