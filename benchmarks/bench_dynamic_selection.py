@@ -167,7 +167,7 @@ def policies(options: Any) -> None:
 
 def step_time(model: DynamicSelectionClassifier, X: Any) -> float:
     """Microseconds per step (ask and tell) of a session, over 100 rows; the median of 5."""
-    rows, times = X[:100], []
+    rows, times = X[:100].tolist(), []
     for _ in range(5):
         steps, begun = 0, time.perf_counter()
         for row in rows:

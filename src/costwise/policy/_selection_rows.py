@@ -7,6 +7,8 @@ Shared by the learned choice (:mod:`costwise.policy.selection`) and the fixed or
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,9 +51,14 @@ class Layout:
         """Number of columns that are read at all."""
         return len(self.features)
 
+    @cached_property
+    def _slices(self) -> list[slice]:
+        start = self.start.tolist()
+        return [slice(*ends) for ends in pairwise(start)]
+
     def entries(self, factor: int) -> slice:
         """Entries of a factor."""
-        return slice(int(self.start[factor]), int(self.start[factor + 1]))
+        return self._slices[factor]
 
     def columns(self, factor: int) -> npt.NDArray[np.int32]:
         """Columns of a factor."""
@@ -64,8 +71,7 @@ class Layout:
     def standardise(self, values: Floats, entries: slice) -> Floats:
         """Values (m, width of the entries) as the models read them."""
         z = (values - self.mean[entries]) / self.scale[entries]
-        missing = np.isnan(values)
-        if missing.any():
+        if (missing := np.isnan(values)).any():
             z[missing] = 0.0
         return z
 
@@ -215,23 +221,39 @@ class Chooser(Protocol):
         """Scores (m, n_factors + 1) from the partial sums, or from (z, marks) without them."""
 
 
+def join(model: Model, chooser: Chooser | None) -> Linear | None:
+    """What is linear in the data classifier and in the chooser, side by side: one sum gives both."""
+    both = model.scorer, chooser.linear() if chooser is not None else None
+    parts = [part for part in both if isinstance(part, Linear)]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Linear(
+        np.hstack([part.weight for part in parts]),
+        np.hstack([part.mark for part in parts]),
+        np.concatenate([part.bias for part in parts]),
+    )
+
+
 class Rows:
     """Rows in progress: a batch has many, a case one. Both do the same arithmetic."""
 
-    def __init__(self, model: Model, chooser: Chooser | None, n: int) -> None:
+    def __init__(
+        self, model: Model, chooser: Chooser | None, n: int, joint: Linear | None = None
+    ) -> None:
         layout = model.layout
         self._model, self._chooser = model, chooser
-        self._linear = chooser.linear() if chooser is not None else None
+        self._linear = isinstance(model.scorer, Linear)
+        self._adds_up = chooser is not None and chooser.linear() is not None
+        self._joint = joint if joint is not None else join(model, chooser)
+        self._n_raw = len(model.scorer.bias) if isinstance(model.scorer, Linear) else 0
         self.bought = np.zeros((n, layout.n_factors), dtype=bool)
         self.spent = np.zeros(n, dtype=np.int64)
         """List price of the factors that are known, which is what the chooser sees as cost."""
         self.opened = np.zeros((n, len(model.prices.fee)), dtype=bool)
-        if isinstance(model.scorer, Linear):
-            self._raw = np.tile(model.scorer.bias, (n, 1))
-        self._keeps = not isinstance(model.scorer, Linear) or (chooser and self._linear is None)
+        if self._joint is not None:
+            self._sums = np.tile(self._joint.bias, (n, 1))
+        self._keeps = not self._linear or (chooser is not None and not self._adds_up)
         self._z = np.zeros((n, layout.n_entries if self._keeps else 0))
-        if self._linear is not None:
-            self._partial = np.tile(self._linear.bias, (n, 1))
         self._last = np.full((n, 3), np.nan)
 
     def add(self, rows: Any, factor: int, values: Floats) -> None:
@@ -240,10 +262,8 @@ class Rows:
         layout = model.layout
         entries = layout.entries(factor)
         z = layout.standardise(values, entries)
-        if isinstance(model.scorer, Linear):
-            self._raw[rows] += model.scorer.part(layout, factor, z)
-        if self._linear is not None:
-            self._partial[rows] += self._linear.part(layout, factor, z)
+        if self._joint is not None:
+            self._sums[rows] += self._joint.part(layout, factor, z)
         if self._keeps:
             self._z[rows, entries] = z
         if factor < layout.n_factors:
@@ -257,7 +277,7 @@ class Rows:
         """Answer of the data classifier with what is known."""
         scorer = self._model.scorer
         if isinstance(scorer, Linear):
-            raw: Floats = self._raw[rows]
+            raw: Floats = self._sums[rows, : self._n_raw]
             return raw
         return scorer(self._z[rows], self.bought[rows].astype(np.float64))
 
@@ -265,15 +285,14 @@ class Rows:
         """Look at the rows as they are now and score their actions."""
         assert self._chooser is not None
         model, raw = self._model, self.raw(rows)
-        linear = isinstance(model.scorer, Linear)
-        confidence = confidence_of(raw) if linear else raw.max(axis=1)
+        confidence = confidence_of(raw) if self._linear else raw.max(axis=1)
         guess = np.argmax(raw, axis=1)
         metas, self._last[rows] = meta_features(
             confidence, guess, self.spent[rows] / max(model.prices.total, 1), self._last[rows]
         )
         partial = (
-            self._partial[rows]
-            if self._linear is not None
+            self._sums[rows, self._n_raw :]
+            if self._adds_up
             else np.hstack([self._z[rows], self.bought[rows].astype(np.float64)])
         )
         return self._chooser.scores(partial, metas, guess)

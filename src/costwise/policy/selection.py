@@ -21,6 +21,7 @@ from costwise.policy._selection_rows import (
     Model,
     Rows,
     expand,
+    join,
 )
 from costwise.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from costwise.policy.output import Output
@@ -74,6 +75,7 @@ class SelectionPolicy(Policy):
         self.model = Model(layout, scorer, FactorPrices(costs, layout))
         self.choosers, self.lams, self.chosen = tuple(choosers), tuple(lams), chosen
         self._members: tuple[list[Bundle], dict[int, int]] | None = None
+        self._joint: Linear | None = None
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -104,6 +106,13 @@ class SelectionPolicy(Policy):
             self._members = members_of(self.model.layout)
         return self._members
 
+    @property
+    def joint(self) -> Linear | None:
+        """The linear parts of the data classifier and of the chooser in use, in one piece."""
+        if self._joint is None:
+            self._joint = join(self.model, self.choosers[self.chosen])
+        return self._joint
+
     def begin(self) -> SelectionCase:
         """Start a row with nothing known."""
         return SelectionCase(self)
@@ -118,7 +127,7 @@ class SelectionPolicy(Policy):
 
     def _drive(self, X: Floats, limit: int | None) -> tuple[Floats, Bools, Ints]:
         layout, each = self.model.layout, self.costs.flat.evaluation
-        rows = Rows(self.model, self.choosers[self.chosen], len(X))
+        rows = Rows(self.model, self.choosers[self.chosen], len(X), self.joint)
         evaluated = np.zeros(len(X), dtype=np.int64)
         free = layout.columns(layout.n_factors)
         if len(free) and len(X):
@@ -276,8 +285,8 @@ class FactorCase(Case):
         factor = self._owner.get(feature)
         if factor is None:
             return
-        self._unsettled[factor] -= news
-        if self._unsettled[factor] == 0:
+        left = self._unsettled[factor] = self._unsettled[factor] - news
+        if not left:
             self._settle(factor)
 
     def _settle(self, factor: int) -> None:
@@ -289,7 +298,7 @@ class SelectionCase(FactorCase):
 
     def __init__(self, policy: SelectionPolicy) -> None:
         super().__init__(*policy.members)
-        self._rows = Rows(policy.model, policy.choosers[policy.chosen], 1)
+        self._rows = Rows(policy.model, policy.choosers[policy.chosen], 1, policy.joint)
         self._evaluation = policy.costs.flat.evaluation
         self._closed, self._n_closed = np.zeros((1, self._n_factors), dtype=bool), 0
         self._added: set[int] = set()
@@ -311,8 +320,8 @@ class SelectionCase(FactorCase):
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The free columns first; then one factor at a time."""
-        waiting = self.missing(self._waits)
-        if waiting:
+        if self._unsettled[self._waits]:
+            waiting = self.missing(self._waits)
             return [(c,) for c in waiting] if self._waits == self._n_factors else [waiting]
         if self._stopped or self._n_closed == self._n_factors:
             return []
