@@ -28,7 +28,13 @@ AXES = {
     "miniboone": ".10 to .24",
 }
 """Of figure 3."""
-COLOURS = {"L1": "0.55", "CSTC": "tab:red", "ASTC": "tab:blue", "ASTC, soft": "tab:cyan"}
+STYLES: dict[str, dict[str, Any]] = {
+    "L1": {"color": "0.55"},
+    "CSTC": {"color": "tab:red"},
+    "CSTC, all rows": {"color": "tab:red", "linestyle": "", "marker": "s", "markersize": 6},
+    "ASTC": {"color": "tab:blue"},
+    "ASTC, soft": {"color": "tab:cyan"},
+}
 
 
 def speeds(results: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -41,8 +47,17 @@ def lines(results: dict[str, Any], name: str) -> dict[str, list[dict[str, Any]]]
     """Points of the four methods."""
     own = results.get(f"curves {name}", {})
     found = {method: own.get(method, []) for method in ("L1", "ASTC", "ASTC, soft")}
-    found["CSTC"] = [row["CSTC"] for row in speeds(results, name)]
+    counts = sorted({row["rows"] for row in speeds(results, name)})
+    for rows, method in zip(counts, ("CSTC", "CSTC, all rows"), strict=False):
+        found[method] = [row["CSTC"] for row in speeds(results, name) if row["rows"] == rows]
     return found
+
+
+def label(results: dict[str, Any], name: str, method: str) -> str:
+    """The method, and its rows where they are fewer than those of the others."""
+    counts = sorted({row["rows"] for row in speeds(results, name)})
+    fewer = method == "CSTC" and counts[0] < results[f"curves {name}"]["rows"]
+    return f"CSTC, {counts[0]:,} rows" if fewer else method
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
@@ -55,15 +70,15 @@ def draw(results: dict[str, Any], path: Path) -> None:
     )
     for ax, name in zip(axes[0], names, strict=True):
         found = lines(results, name)
-        for method, colour in COLOURS.items():
+        for method in (style for style in STYLES if style in found):
             points = sorted((p["test_cost"], p["test"]) for p in found[method])
-            ax.plot(
-                *zip(*points, strict=True), marker="o", markersize=3, color=colour, label=method
-            )
-        most = max(p["test_cost"] for p in found["ASTC"])
-        ax.set(title=TITLES[name], xlabel="mean price of a row", xlim=(0, 1.1 * most))
+            style = {"marker": "o", "markersize": 3} | STYLES[method]
+            ax.plot(*zip(*points, strict=True), label=label(results, name, method), **style)
+        most = max(p["test_cost"] for m in found if m != "L1" for p in found[m])
+        ax.set(title=TITLES[name], xlabel="mean price of a row", xlim=(0, 1.05 * most))
         ax.set_ylabel("precision@5 (higher is better)" if name == "yahoo" else "test error")
-    axes[0][0].legend(fontsize=8)
+        if ax in (axes[0][0], axes[0][-1]):
+            ax.legend(fontsize=8)
     figure.savefig(path, dpi=80)
 
 
@@ -88,7 +103,7 @@ def against(results: dict[str, Any], name: str) -> list[list[Any]]:
             for method in ("ASTC", "ASTC, soft")
         }
         held = [p["held_cost"] for p in slow]
-        chosen = max(fast, key=lambda m: sign * np.nansum(between(fast[m], "held", held)))
+        chosen = max(fast, key=lambda m: sign * np.nanmean(between(fast[m], "held", held)))
         scores = between(fast[chosen], "test", [p["test_cost"] for p in slow])
         for point, score in zip(slow, scores, strict=True):
             gap = sign * (score - point["test"])
