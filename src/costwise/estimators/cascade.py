@@ -281,10 +281,11 @@ class CascadeClassifier(CostAwareClassifier):
 
     def _grow(self, X: Any, y: Any, weight: Floats | None, labels: bool) -> Trees:
         """The trees to choose from, each with an output of its own."""
-        booster = (GreedyMiserClassifier if labels else GreedyMiserRegressor)(
-            n_rounds=self.n_trees, max_depth=self.max_depth, n_jobs=self.n_jobs,
-            learning_rate=self.learning_rate, min_samples_leaf=self.min_samples_leaf,
-        )  # fmt: skip
+        shape: dict[str, Any] = {
+            "n_rounds": self.n_trees, "max_depth": self.max_depth, "n_jobs": self.n_jobs,
+            "learning_rate": self.learning_rate, "min_samples_leaf": self.min_samples_leaf,
+        }  # fmt: skip
+        booster: Any = GreedyMiserClassifier(**shape) if labels else GreedyMiserRegressor(**shape)
         return apart(booster.fit(X, y, sample_weight=weight).policy_.trees)
 
     def with_leaving(self, X: Any, leaving: float, sample_weight: Any = None) -> CascadeClassifier:
