@@ -36,6 +36,11 @@ SETS = {
     "letters": (2500, 1),
     "forest": (2500, 1),
 }
+CASES = [
+    (name, prices)
+    for name in SETS
+    for prices in ("unit", "published" if name in ("heart", "pima") else "skewed")
+]
 EFFORT = 8
 PEERS = [
     "decision-tree", "lightgbm-cegb-coupled-16", "lightgbm-cegb-coupled-64", "lightgbm-cegb-lazy-16",
@@ -132,21 +137,22 @@ def at_budgets(case, comparison):
 
 def main() -> None:
     parser = options(__doc__)
-    parser.add_argument("--only", action="append", help="name of a data set; may be repeated")
+    parser.add_argument("--only", action="append", help="data set, or data:prices; may be repeated")
     parser.add_argument("--without", action="append", default=[], help="method to leave out")
     parser.add_argument("--keep", metavar="FOLDER", help="where finished sweeps are kept")
     parser.add_argument("--jobs", type=int, default=None, help="methods at a time")
     given = parser.parse_args()
     lines, singles, choices, failures = [], {}, [], {}
-    for name in given.only or SETS:
-        for prices in ("unit", "published" if name in ("heart", "pima") else "skewed"):
-            case = f"{name}, {prices}"
-            comparison, rows = run(name, prices, given)
-            lines.append(summary(case, comparison, rows))
-            singles[case] = {m: figures(comparison, [m]) for m in comparison.methods}
-            choices += at_budgets(case, comparison)
-            failures |= {f"{m} on {case}": why for m, why in comparison.failures.items()}
-            print(lines[-1], flush=True)
+    for name, prices in CASES:
+        if given.only and not {name, f"{name}:{prices}"} & set(given.only):
+            continue
+        case = f"{name}, {prices}"
+        comparison, rows = run(name, prices, given)
+        lines.append(summary(case, comparison, rows))
+        singles[case] = {m: figures(comparison, [m]) for m in comparison.methods}
+        choices += at_budgets(case, comparison)
+        failures |= {f"{m} on {case}": why for m, why in comparison.failures.items()}
+        print(lines[-1], flush=True)
     write(given.out, page(given, lines, singles, choices, failures))
 
 
