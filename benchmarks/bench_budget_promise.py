@@ -39,6 +39,10 @@ READING = """"Over budget" counts the splits in which the mean bill of the test 
 many under a share of 1 - confidence. The margin is some 2 % of the budget here. What else is not used lies in the
 trade-off: bills of single models jump from one to the next, and where more money hardly improves the score, the best
 validation score may be that of a model well below the budget.
+
+What was looked at: budgets were set after trial runs of 6 to 8 splits. Letters was tried too, with two budgets and
+two kinds of prices; no split of 22 was over the budget, and 79 % to 82 % of it was used. MiniBooNE with a budget of 2.5
+was never over it either, and used 71 % to 81 %.
 """
 
 
