@@ -198,7 +198,8 @@ What holds: on Letters the order of the three gates and the size of the saving; 
 BudgetPrune on Letters, Forest and CIFAR, which it fronts with a model that neither can match. What does not: on Forest
 the rule takes a dearer model than the test curve would, and saves less than the paper; on the MiniBooNE sample Greedy
 Miser does as well as ADAPT-GBRT, the L1 gate as well as ADAPT-LIN, and 1,000 validation rows are too few to hold one
-point on new rows, as are 3,000 on CIFAR.
+point on new rows, as are 3,000 on CIFAR. With 200 patients to learn from, a gate in front of the heart forest takes a
+fifth to a quarter off the bill before accuracy falls by more than its error.
 
 - Bills of gated rows hold what the gate read, which the authors' public evaluation leaves out. A forest is billed for
   what lies on its paths.
@@ -207,6 +208,7 @@ point on new rows, as are 3,000 on CIFAR.
   tried again on the training and validation rows only, and 6 stayed. The Letters in file order were run before with 40
   budgets instead of 200, and those test figures (29.5 and 32.9 % saved) were seen. The random divisions, of the same
   20,000 rows, were run once, as they stand here.
+- Speeds are of one core, while the machine's other core was in use: they compare with each other only.
 - Forest's rows are drawn from the public set, as the paper's are not published. MiniBooNE is the public sample of 5,000
   rows, where the paper has 130,064. The CIFAR features are others than the paper's, and a sample of the rows: relations
   compare, figures do not. Yahoo's data is licensed.
