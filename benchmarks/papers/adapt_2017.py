@@ -190,39 +190,41 @@ NOTES = """## How to read this
 Every method is swept; each of 200 budgets picks the most accurate model on validation rows; of these the cheapest
 whose accuracy *on validation rows* is within one point of the existing model's is taken, and test rows say what it
 costs and how accurate it is. The best of many models looks better on the rows it was chosen on: the columns to the
-right therefore ask for a standard error (of the paired difference) to spare. The last column does what a reader of the
-paper's plots does, and chooses on the test curve itself: it flatters every method, and is there to compare with the
-paper. Greedy Miser and BudgetPrune are chosen by the same rules from their own sweeps.
+right therefore ask for a standard error (of the paired difference) to spare. The last column does what a reader of
+the paper's plots does, and chooses on the test curve itself: it flatters every method, and is there to compare with
+the paper. Greedy Miser and BudgetPrune are chosen by the same rules from their own sweeps.
 
-What holds: on Letters the order of the three gates, and on average over the random divisions the size of the saving (in
-file order the SVM's is half a point short of the paper's); on Letters, Forest and CIFAR Greedy Miser never comes within
-one point of the model that ADAPT-GBRT fronts. What does not: on Forest the rule saves 25 %, not 32; on the MiniBooNE
-sample Greedy Miser does as well as ADAPT-GBRT and the L1 gate as well as ADAPT-LIN, and on that sample and on CIFAR what
-is within one point on validation rows is not on test rows. On heart ADAPT-LIN takes 19 % off the bill with a loss inside
-its standard error; ADAPT-GBRT takes 28 % off and loses 1.6 points, more than the one it was chosen for; the tight budgets
-lose five to six points, and folds of 200 patients leave much of a larger budget unspent.
+What holds: on Letters the order of the three gates, and on average over the random divisions the size of the saving
+(in file order the SVM's is half a point short of the paper's); on Letters, Forest and CIFAR Greedy Miser never comes
+within one point of the model that ADAPT-GBRT fronts. What does not: on Forest the rule saves 25 %, not 32; on the
+MiniBooNE sample Greedy Miser does as well as ADAPT-GBRT and the L1 gate as well as ADAPT-LIN, and on that sample and
+on CIFAR what is within one point on validation rows is not on test rows. On heart ADAPT-LIN takes 19 % off the bill
+with a loss inside its standard error; ADAPT-GBRT takes 28 % off and loses 1.6 points, more than the one it was chosen
+for; the tight budgets lose five to six points, and folds of 200 patients leave much of a larger budget unspent.
 
-How fair the comparison is: a sweep of ADAPT-GBRT holds well over a thousand models (gammas, shares, lengths, thresholds),
-Greedy Miser's ten, each cut to its best round, with the trees chosen for ADAPT-GBRT and three times the rounds. BudgetPrune
-has six trade-offs on 2,000 validation rows, and on Letters and Forest none of them lies between a forest hardly pruned and
-one pruned away: its lines show that this sweep is too coarse, not what BudgetPrune can do. It was not run on CIFAR.
+How fair the comparison is: a sweep of ADAPT-GBRT holds well over a thousand models (gammas, shares, lengths,
+thresholds), Greedy Miser's ten, each cut to its best round, with the trees chosen for ADAPT-GBRT and three times the
+rounds. BudgetPrune has six trade-offs on 2,000 validation rows, and on Letters and Forest none of them lies between a
+forest hardly pruned and one pruned away: its lines show that this sweep is too coarse, not what BudgetPrune can do.
+It was not run on CIFAR.
 
 - Bills of gated rows hold what the gate read, which the authors' public evaluation leaves out. A forest is billed for
   what lies on its paths.
 - A sweep also moves the threshold of each trained gate, which the paper does not do; the L1 gate's is moved likewise.
-- What was looked at: depth 6 on Letters once came from a search that had seen test rows; depths, rates and leaves were
-  tried again on the training and validation rows only, and 6 stayed. The Letters in file order were run before with 40
-  budgets instead of 200, and those test figures (29.5 and 32.9 % saved) were seen, which is why the budgets became finer.
-  The random divisions, of the same 20,000 rows, were run once, after that. MiniBooNE's test rows were seen in a small run;
-  no setting was changed. Heart's settings were tried on folds of two other divisions of the same patients.
+- What was looked at: depth 6 on Letters once came from a search that had seen test rows; depths, rates and leaves
+  were tried again on the training and validation rows only, and 6 stayed. The Letters in file order were run before
+  with 40 budgets instead of 200, and those test figures (29.5 and 32.9 % saved) were seen, which is why the budgets
+  became finer. The random divisions, of the same 20,000 rows, were run once, after that. MiniBooNE's test rows were
+  seen in a small run; no setting was changed. Heart's settings were tried on folds of two other divisions of the same
+  patients.
 - The parts were run one by one and gathered with `--results`; on Letters the gates, Greedy Miser and BudgetPrune in
   separate runs, and the curve of the gates there has all models, elsewhere at most 40.
-- Speeds are of one core, while the machine's other core was in use. Reading and binning the rows is part of each fit: it
-  weighs on the 100 trees of Greedy Miser and LightGBM, hardly on the 2,100 of ADAPT-GBRT, so 1.44 does not mean that its
-  trees grow faster.
-- Forest's rows are drawn from the public set, as the paper's are not published. MiniBooNE is the public sample of 5,000
-  rows, where the paper has 130,064. The CIFAR features are others than the paper's, and a sample of the rows: relations
-  compare, figures do not. Yahoo's data is licensed.
+- Speeds are of one core, while the machine's other core was in use. Reading and binning the rows is part of each fit:
+  it weighs on the 100 trees of Greedy Miser and LightGBM, hardly on the 2,100 of ADAPT-GBRT, so 1.44 does not mean
+  that its trees grow faster.
+- Forest's rows are drawn from the public set, as the paper's are not published. MiniBooNE is the public sample of
+  5,000 rows, where the paper has 130,064. The CIFAR features are others than the paper's, and a sample of the rows:
+  relations compare, figures do not. Yahoo's data is licensed.
 """
 
 
