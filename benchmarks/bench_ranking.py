@@ -84,7 +84,7 @@ def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
                 60 if quick else 100,
                 (-2.5, -0.3),
                 (-1.5, -1.3),
-                (-1.0, -0.45),
+                (-1.0, 0.2),
             )
         )
     return found

@@ -70,7 +70,7 @@ class Problem:
     rounds: int
     misers: tuple[float, float] = (-3.4, -1.4)
     """Powers of ten between which Greedy Miser's lam lies, as a share of the one that buys nothing."""
-    finer: tuple[float, ...] = (-3.0, -2.9, -2.7)
+    finer: tuple[float, ...] = ()
     """Further powers, where stage-wise regression is about to be matched."""
     chain: tuple[float, float] = (-1.6, -0.6)
     """Powers of ten between which Cronus' lam lies, for a mean price of 1."""
@@ -224,8 +224,9 @@ def astc(problem: Problem, quick: bool) -> Iterator[Point]:
 def budget_rf(problem: Problem, quick: bool) -> Iterator[Point]:
     """Forests; the score is the expected grade by the class weights in the leaves."""
     train = problem.train
-    trees = 6 if quick else 40
-    for share in (0.0005, 0.003):
+    wide = train.X.shape[1] > 100
+    trees = 6 if quick or wide else 40
+    for share in (0.0005, 0.003) if wide else (0.0001, 0.0005, 0.003):
         # The threshold counts documents of a class: a share of them means the same on all sets.
         alpha = share * float(problem.weight.sum())
         forest = BudgetedForestClassifier(
