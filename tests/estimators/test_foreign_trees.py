@@ -359,3 +359,14 @@ def test_what_trees_cannot_say_is_read_as_a_whole(name, heart):
     assert isinstance(priced.policy_, WholePolicy)
     np.testing.assert_allclose(priced.predict(heart.full), model.predict(heart.full), rtol=1e-6)
     assert (priced.cost(heart.full) == heart.costs.total).all()
+
+
+@pytest.mark.parametrize("name", ["lightgbm two", "xgboost two", "histogram two"])
+def test_forest_data_has_the_library_s_answers_and_bills(name, data_folder, tmp_path):
+    archive = np.load(data_folder / "covtype.npz")
+    X, y = archive["X"][:3000].astype(float), archive["y"][:3000] == 2
+    model = MODELS[name][0]().fit(X, y.astype(int))
+    priced = PricedModel(model)
+    agree(priced, model, X, precision_of(name))
+    for row, acquired in zip(X[:20], priced.acquired(X[:20]), strict=True):
+        assert set(np.flatnonzero(acquired)) == paths(name, model, row, tmp_path)
