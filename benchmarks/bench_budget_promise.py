@@ -62,8 +62,8 @@ def around(model, X, y, budget):
     return [{"lam": float(lam)} for lam in np.geomspace(lams[first], lams[last], POINTS)]
 
 
-def one_split(X, y, costs, budget, confidence, seed):
-    """The mean test bill of the model found, its validated bill, and how many models were refitted."""
+def one_split(X, y, costs, budget, confidence, tune, seed):
+    """The mean test bill of the model found, what was expected, refits, seconds, whether it was tuned."""
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.5, random_state=seed)
     model = GreedyMiserClassifier(
         costs=costs, penalty="row", n_rounds=10, learning_rate=0.5, n_jobs=1
@@ -73,12 +73,13 @@ def one_split(X, y, costs, budget, confidence, seed):
         warnings.simplefilter("ignore", CostwiseWarning)
         search = BudgetSearchCV(
             model, budget, cv=5, scoring=log_likelihood, confidence=confidence, horizon=len(X_test),
-            trade_off=around(model, X_train, y_train, budget), refine=0,
+            trade_off=around(model, X_train, y_train, budget), refine=0, tune=tune,
         )  # fmt: skip
         search.fit(X_train, y_train)
     seconds = time.perf_counter() - start
     bill = float(search.cost(X_test).mean())
-    return [bill, float(search.best_cost_), int(search.n_refits_), seconds]
+    tuned = search.tuned_params_ != search.best_params_
+    return [bill, float(search.expected_cost_), int(search.n_refits_), seconds, int(tuned)]
 
 
 def run_case(case, splits, given, kept):
@@ -93,7 +94,9 @@ def run_case(case, splits, given, kept):
         [
             kept.get(
                 f"{name} {given.confidence:g} {seed}",
-                lambda seed=seed: one_split(X, y, costs, budget, given.confidence, seed),
+                lambda seed=seed: one_split(
+                    X, y, costs, budget, given.confidence, given.tune, seed
+                ),
             )
             for seed in seeds
         ]
@@ -105,7 +108,8 @@ def run_case(case, splits, given, kept):
     kept_promise = "yes" if p > 0.01 and use >= 0.85 else "no"
     return [
         f"{name}, {rows} rows, {prices} prices", f"{budget:.4g}", splits, over, f"{p:.3f}", f"{use:.1%}",
-        f"{found[:, 0].max() / budget:.1%}", f"{found[:, 2].mean():.2f}", f"{found[:, 3].sum():.0f}", kept_promise,
+        f"{found[:, 0].max() / budget:.1%}", f"{found[:, 2].mean():.2f}", f"{found[:, 4].mean():.0%}",
+        f"{found[:, 3].sum():.0f}", kept_promise,
     ]  # fmt: skip
 
 
@@ -113,6 +117,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--splits", type=int)
+    parser.add_argument("--tune", type=int, default=4, help="of the search; 0 keeps to points")
     parser.add_argument("--only", action="append", help="name of a data set; may be repeated")
     parser.add_argument("--keep", metavar="FILE", help="where finished splits are kept")
     parser.add_argument("--join", action="store_true", help="only what is kept, nothing new")
@@ -126,7 +131,7 @@ def main() -> None:
         print(lines[-1], flush=True)
     heads = [
         "data (half for training)", "budget", "splits", "over budget", "p (share <= 1 - confidence)",
-        "use of the budget", "worst split", "refits", "seconds", "kept",
+        "use of the budget", "worst split", "refits", "tuned", "seconds", "kept",
     ]  # fmt: skip
     text = (
         "# The promise of a budget\n\n`python benchmarks/bench_budget_promise.py --data FOLDER`, "

@@ -61,9 +61,78 @@ def test_larger_budgets_never_choose_worse_validation_scores(searched, priced):
 def test_every_point_is_trained_once_per_fold_and_the_chosen_one_again():
     X, y = rows()
     Buyer.fits = 0
-    search = BudgetSearchCV(Buyer(), 0.6, cv=4, refine=0).fit(X, y)
+    search = BudgetSearchCV(Buyer(), 0.6, cv=4, refine=0, tune=0).fit(X, y)
     assert Buyer.fits == 5 * 4 + 1
     assert len(search.frontier_) == 5
+    assert search.tuned_params_ == search.best_params_
+    BudgetSearchCV(Buyer(), 0.6, cv=4, refine=0, tune=3).fit(X, y)
+    assert 1 <= Buyer.fits - 2 * (5 * 4 + 1) <= 3
+
+
+def test_the_rest_of_the_budget_is_spent_between_the_chosen_point_and_the_next_dearer_one():
+    X, y = rows()
+    plain = BudgetSearchCV(Buyer(), 0.66, refine=0, tune=0).fit(X, y)
+    tuned = BudgetSearchCV(Buyer(), 0.66, refine=0, tune=6).fit(X, y)
+    assert plain.cost(X).mean() == pytest.approx(0.5)
+    assert 0.99 * 0.66 <= tuned.cost(X).mean() <= 0.66
+    assert tuned.tuned_params_["level"] == tuned.best_estimator_.level > 0.64
+    assert tuned.expected_cost_ == pytest.approx(tuned.cost(X).mean())
+    # What was validated is still the point.
+    assert tuned.best_params_ == plain.best_params_ == {"level": 0.5}
+    assert (tuned.best_score_, tuned.best_cost_) == (plain.best_score_, plain.best_cost_)
+    assert tuned.frontier_.to_dict() == plain.frontier_.to_dict()
+
+
+def test_the_rest_of_the_budget_is_spent_only_as_far_as_the_margin_allows():
+    X, y = rows(400)
+    search = BudgetSearchCV(Buyer(noise=1.0), 1.15, refine=0, tune=8).fit(X, y)
+    width = search.frontier_[0].bound - search.frontier_[0].cost
+    assert search.best_bound_ == pytest.approx(search.expected_cost_ + width, rel=1e-3)
+    assert 0.99 * 1.15 <= search.best_bound_ <= 1.15
+
+
+def test_a_refit_that_failed_is_approached_from_below():
+    X, y = rows()
+    search = BudgetSearchCV(Buyer(dearer=0.3, whole=120), 0.75, refine=0, cv=4, tune=8).fit(X, y)
+    assert search.best_params_["level"] == 0.3
+    assert 0.99 * 0.75 <= search.cost(X).mean() <= 0.75
+
+
+class Flat(Buyer):
+    """More money does not make it any better."""
+
+    def predict(self, X):
+        return super().predict(np.where(np.arange(3) == 0, 0.0, X))
+
+
+def test_money_that_buys_no_better_score_is_not_spent():
+    X, y = rows()
+    search = BudgetSearchCV(Flat(), 0.6, refine=0).fit(X, y)
+    assert search.tuned_params_ == search.best_params_ == {"level": 0.1}
+
+
+class Dipping(Buyer):
+    """Buys in vain between 0.3 and 0.8."""
+
+    def predict(self, X):
+        worse = 0.2 if 0.3 < self.level < 0.8 else 0.0
+        return super().predict(np.asarray(X) + np.where(np.arange(3) == 0, worse, 0.0))
+
+
+def test_money_is_not_spent_across_points_that_were_found_to_be_worse():
+    X, y = rows()
+    steps = [{"level": level} for level in (0.3, 0.4, 0.9)]
+    search = BudgetSearchCV(Dipping(), 0.6, refine=0, trade_off=steps).fit(X, y)
+    assert search.tuned_params_ == steps[0]
+    less = BudgetSearchCV(Dipping(), 0.6, refine=0, trade_off=[steps[0], steps[2]]).fit(X, y)
+    assert less.tuned_params_["level"] > 0.5
+
+
+def test_what_cannot_be_put_between_is_left_as_it_was_validated():
+    X, y = rows()
+    steps = [{"level": 0.2, "noise": 0.0}, {"level": 0.9, "noise": 0.1}]
+    search = BudgetSearchCV(Buyer(), 0.6, refine=0, trade_off=steps).fit(X, y)
+    assert search.tuned_params_ == steps[0]
 
 
 def test_every_stage_of_a_booster_is_on_the_frontier(searched):
@@ -300,6 +369,7 @@ def test_a_model_that_buys_nothing_comes_with_a_warning():
         ({"confidence": 1.0}, ValueError, "The 'confidence' parameter of BudgetSearchCV must be"),
         ({"horizon": 0}, ValueError, "The 'horizon' parameter of BudgetSearchCV must be"),
         ({"refine": -1}, ValueError, "The 'refine' parameter of BudgetSearchCV must be"),
+        ({"tune": -1}, ValueError, "The 'tune' parameter of BudgetSearchCV must be"),
         ({"trade_off": []}, ValueError, "the trade-off has no points"),
         ({"scoring": lambda *a: float("nan")}, ValueError, "scoring gave .nan.* for .'level': 0.1.: a score is"),
         ({"cv": [(np.arange(5), np.array([], dtype=int))]}, ValueError, "cv has no rows to train on or to"),

@@ -61,18 +61,18 @@ def fit(
             "method": name,
             "model": str(output),
             "score": search.best_score_,
-            "mean_bill": search.best_cost_,
+            "mean_bill": search.expected_cost_,
             "bound": search.best_bound_,
-            "params": search.best_params_,
+            "params": search.tuned_params_,
         }
         if as_json:
             print_json(summary)
             return
         bill, bound = (
-            money(value, prices.unit) for value in (search.best_cost_, search.best_bound_)
+            money(value, prices.unit) for value in (search.expected_cost_, search.best_bound_)
         )
         notes.print(
-            f"Wrote {output}: {name}, validation score {search.best_score_:.4f} at a mean bill of {bill} "
+            f"Wrote {output}: {name}, validation score {search.best_score_:.4f}, mean bill about {bill} "
             f"(at most {bound} on new rows with {confidence:.0%} confidence)."
         )
 

@@ -31,6 +31,7 @@ from costwise.frontier._measure import Judge, Rows, bills, train
 from costwise.frontier._points import Frontier, Point, pareto_indices
 from costwise.frontier._stages import cut
 from costwise.frontier._sweep import Measured, Sweep, make_candidates
+from costwise.frontier._tune import Refit, dearer_point, spend
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,6 +66,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     refine : int, default=2
         How often to put points between neighbours on the trade-off whose bills lie more than a
         tenth apart, so that there is a model for every budget.
+    tune : int, default=4
+        How many models to fit between the chosen point and the next dearer one, to use what is left
+        of the budget. 0 keeps to the points that were validated.
     refit : bool, default=True
         Whether to fit the chosen model on all rows; without it there is only the frontier.
     n_jobs : int, optional
@@ -82,10 +86,14 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         The chosen model, fitted on all rows.
     best_params_, best_stage_ : dict, int or None
-        Its parameters, and how many stages it was cut to.
-    best_score_, best_cost_, best_bound_ : float
-        Its validation score, mean validation bill, and what the mean bill of new rows stays below
-        with the wanted confidence.
+        Parameters of the chosen point, and how many stages the model was cut to.
+    best_score_, best_cost_ : float
+        Validation score and mean validation bill of the chosen point.
+    tuned_params_ : dict
+        Parameters of the model: those of the chosen point, or between it and the next dearer one.
+    expected_cost_, best_bound_ : float
+        The mean bill to expect of the model on new rows, and what it stays below with the wanted
+        confidence.
     frontier_ : Frontier
         Every point, with errors and bounds.
     critical_value_ : float
@@ -111,6 +119,12 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     best point has its turn; so it has if the model pays clearly less than every model of its folds,
     or than half of their mean, since it is then not what was validated.
 
+    **The rest of the budget.** Points lie apart, and a refit may cost less than its folds did. If the
+    points that follow by their bills have better scores, up to the first over the budget, models
+    between the chosen point and that one are fitted by bisection, and the dearest whose bound keeps
+    the budget is taken. Both ends are validated, what lies between them is not: figures of validation
+    remain those of the chosen point.
+
     A budget that no point fits is refused. A model that buys nothing is chosen only with a
     ``CostwiseWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
     one never leads to a worse validation score.
@@ -130,6 +144,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         "confidence": [Interval(Real, 0.5, 1, closed="left")],
         "horizon": [None, Interval(Real, 0, None, closed="right")],
         "refine": [Interval(Integral, 0, None, closed="left")],
+        "tune": [Interval(Integral, 0, None, closed="left")],
         "refit": ["boolean"],
         "n_jobs": [None, Integral],
         "resume": [None, str, os.PathLike],
@@ -151,6 +166,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         confidence: float = 0.95,
         horizon: float | None = None,
         refine: int = 2,
+        tune: int = 4,
         refit: bool = True,
         n_jobs: int | None = None,
         resume: Any = None,
@@ -165,6 +181,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.confidence = confidence
         self.horizon = horizon
         self.refine = refine
+        self.tune = tune
         self.refit = refit
         self.n_jobs = n_jobs
         self.resume = resume
@@ -290,13 +307,12 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             if point.candidate not in models:
                 models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
             model = cut(models[point.candidate], point.stage)
-            bill = float(bills(model, sweep.rows).mean()) / QUANTA_PER_UNIT
-            bound = max(frontier[i].cost, bill + point.gap + self._margins[i])
-            lowest = min(lowest, bound)
-            validated = bill >= point.least - self._margins[i]
-            if validated and round(bound * QUANTA_PER_UNIT) <= limit:
+            found = self._refit(model, frontier[i].params, sweep.rows, point.gap, self._margins[i])
+            lowest = min(lowest, max(frontier[i].cost, found.bound))
+            validated = found.bill >= point.least - self._margins[i]
+            if validated and round(found.bound * QUANTA_PER_UNIT) <= limit:
                 self.n_refits_ = len(models)
-                return self._keep(model, i, bound)
+                return self._keep(self._tune(sweep, measured, estimator, i, found), i)
         lowest = lowest if models else float(frontier.bound.min())
         raise ValueError(
             f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
@@ -304,12 +320,36 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             "Raise the budget to that, lower confidence, or give cheaper points in trade_off."
         )
 
-    def _keep(self, model: Any, index: int, bound: float) -> None:
+    def _refit(self, model: Any, params: Any, rows: Rows, gap: float, margin: float) -> Refit:
+        """Bill a model on its training rows: new rows pay the gap more, and no more than the margin on top."""
+        bill = float(bills(model, rows).mean()) / QUANTA_PER_UNIT
+        return Refit(model, params, bill, bill + gap, bill + gap + margin)
+
+    def _tune(
+        self, sweep: Sweep, measured: list[Measured], estimator: Any, i: int, found: Refit
+    ) -> Refit:
+        """Spend what a refit leaves of the budget, where the next dearer point is better."""
+        j = dearer_point(sweep, measured, self.frontier_, i, self.budget) if self.tune else None
+        if j is None:
+            return found
+        # What lies between two points is taken to be as uncertain as the worse of them.
+        gap = max(measured[i].gap, measured[j].gap)
+        margin = max(self._margins[i], self._margins[j])
+
+        def fit(params: dict[str, Any]) -> Refit:
+            model = cut(train(estimator, params, sweep.rows), measured[i].stage)
+            return self._refit(model, params, sweep.rows, gap, margin)
+
+        return spend(found, self.frontier_[j].params, self.budget, self.tune, fit)
+
+    def _keep(self, found: Refit, index: int) -> None:
         point = self.frontier_[index]
-        self.best_estimator_, self.best_index_ = model, index
+        self.best_estimator_, self.best_index_ = found.model, index
         self.best_params_, self.best_stage_ = point.params, point.stage
-        self.best_score_, self.best_cost_, self.best_bound_ = point.score, point.cost, bound
-        if point.cost == 0 and self.budget > 0 and self.frontier_.cost.max() > 0:
+        self.best_score_, self.best_cost_ = point.score, point.cost
+        self.tuned_params_, self.expected_cost_ = found.params, found.expected
+        self.best_bound_ = max(point.cost, found.bound)
+        if point.cost == found.bill == 0 and self.budget > 0 and self.frontier_.cost.max() > 0:
             warnings.warn(
                 f"budget={self.budget:g}: the best model within it buys nothing. The cheapest that buys costs "
                 f"{self.frontier_.cost[self.frontier_.cost > 0].min():g} on average.",

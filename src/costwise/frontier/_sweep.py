@@ -139,9 +139,9 @@ class Sweep:
             members.sort(key=lambda i: (bill[i], i))
             for i, j in itertools.pairwise(members):
                 if bill[j] - bill[i] > max(least, GAP * bill[j]):
-                    between = _between(self.candidates[i].params, self.candidates[j].params)
-                    if between is not None:
-                        found.append(Candidate(between, family))
+                    middle = between(self.candidates[i].params, self.candidates[j].params)
+                    if middle is not None:
+                        found.append(Candidate(middle, family))
         known = {digest(c.params) for c in self.candidates}
         return [c for c in found if digest(c.params) not in known]
 
@@ -190,7 +190,7 @@ def _last_until(stage: int | None, stages: list[Any]) -> Any:
     return [s for s in stages if s["stage"] <= stage][-1]
 
 
-def _between(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any] | None:
+def between(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any] | None:
     """Parameters between two that differ in one number; None where there are none."""
     differing = [name for name in low if low[name] != high.get(name)]
     if len(differing) != 1:
