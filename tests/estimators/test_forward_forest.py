@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import costwise
 from costwise import Costs, ForwardForestClassifier
+from costwise.estimators._forward_exits import exit_levels
+from costwise.estimators._forward_search import KINDS, Kinds
 from costwise.estimators.forward_forest import _lengths
 from costwise.testing import check_contract
 
@@ -30,7 +32,7 @@ def fitted(data, **params):
 def cut(model, length):
     """The list of this length, without exits."""
     stages = model.stages_
-    line = stages.index[(stages["n_features"] == length) & stages["certainty"].isna()]
+    line = stages.index[(stages["n_features"] == length) & stages["worth"].isna()]
     return model.truncate(int(line[0]))
 
 
@@ -52,24 +54,76 @@ def test_each_length_reads_only_the_first_of_the_list(data):
     assert (short.predict(data[0]) == cut(model, 2).predict(data[0])).all()
 
 
-def test_rows_leave_when_they_are_certain_enough(data):
+def test_rows_leave_when_going_on_is_not_worth_its_price(data):
     X, y = data
-    bills = [fitted(data, certainty=level).cost(X) for level in (0.0, 0.55, 0.9, 1.0)]
-    assert all((low <= high).all() for low, high in itertools.pairwise(bills))
-    assert bills[0].max() == 1
-    assert 1 < bills[1].mean() < 4
-    assert bills[3].mean() > 4.5
-    model = fitted(data, certainty=0.55)
-    assert model.score(X, y) > 0.9
+    bills = [fitted(data, worth=worth).cost(X).mean() for worth in (0.0, 10.0, 1e4)]
+    assert bills[0] == 1
+    assert 1 < bills[1] < bills[2]
+    model = fitted(data, worth=10.0)
+    assert model.score(X, y) > 0.85
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(len(y)))
-    stage = int(model.stages_.index[(model.stages_ == [5, 0.55]).all(axis=1)][0])
-    assert (fitted(data).truncate(stage).predict_proba(X) == model.predict_proba(X)).all()
+    assert model.stages_.iloc[-1].tolist() == [5, 10]
+
+
+def test_lists_with_exits_are_read_no_further_than_their_end(data):
+    model = fitted(data)
+    with_exits = model.stages_.index[model.stages_["worth"].notna()]
+    for stage in with_exits[::5].tolist():
+        end = int(model.stages_["n_features"][stage])
+        read = np.flatnonzero(model.truncate(stage).acquired(data[0]).any(axis=0)).tolist()
+        assert set(read) <= set(model.order_[:end])
 
 
 def test_exits_keep_the_laws():
     check_contract(
-        ForwardForestClassifier(2, certainty=0.6, n_trees=2, n_search_trees=2, random_state=0)
+        ForwardForestClassifier(2, worth=8.0, n_trees=2, n_search_trees=2, random_state=0)
     )
+
+
+@given(st.integers(0, 10**6), st.floats(0, 20))
+@settings(max_examples=40, deadline=None)
+def test_each_level_is_the_best_given_the_later_ones(seed, worth):
+    """Against all levels that tell rows apart, tried one by one."""
+    rng = np.random.default_rng(seed)
+    certainty = rng.integers(1, 6, (3, 12)) / 6
+    right = rng.integers(0, 2, (3, 12)).astype(float)
+    price = np.sort(rng.uniform(0, 4, 3))
+
+    def value(levels, first):
+        total = 0.0
+        for row in range(12):
+            stage = first
+            while stage < 2 and certainty[stage, row] <= levels[stage]:
+                stage += 1
+            total += worth * right[stage, row] - price[stage]
+        return total
+
+    found = exit_levels(certainty, right, price, worth)
+    for stage in (1, 0):
+        for level in (0.0, 0.2, 0.4, 0.6, 0.7, 1.0):
+            other = found.copy()
+            other[stage] = level
+            assert value(other, stage) <= value(found, stage) + 1e-9
+
+
+def test_free_features_answer_before_anything_is_bought(data):
+    model = fitted(data, costs=[0, 1, 1, 1, 1], worth=3.0)
+    assert (model.cost(data[0]) == 0).mean() > 0.3
+
+
+def test_many_exact_classes_want_small_leaves():
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    codes = (12 * X[:, 0]).astype(int)
+    found = Kinds(X, codes, 12, 0).best([0], 24, 1.0)
+    assert KINDS[found.kind][1].get("min_samples_leaf", 1) < 5
+    assert (found.votes.argmax(axis=1) == codes).mean() > 0.9
+
+
+def test_a_class_of_one_row_is_no_obstacle(data):
+    X, y = data
+    y = y.copy()
+    y[0] = 7
+    assert fitted((X, y)).classes_.tolist() == [0, 1, 7]
 
 
 def test_no_feature_leaves_the_shares_of_the_classes(data):
