@@ -4,9 +4,10 @@
     python benchmarks/bench_forests.py --data FOLDER --save results.jsonl --figure curves.png
 
 Parts (``--part``): ``prune`` (BudgetPrune over lam, from scikit-learn's forest and from ours, on
-Forest and Letters), ``speed`` (growing and answering against scikit-learn, equal trees and threads,
-in one run; pruning), ``yahoo`` (trees on data of the shape of Yahoo! LTR: time and memory for more
-trees and more rows). Results are kept in the file of ``--save``, from which
+Forest and Letters; as it is, and with the top of the trees kept and leaves refitted), ``speed``
+(growing and answering against scikit-learn, equal trees and threads, in one run; pruning),
+``yahoo`` (trees on data of the shape of Yahoo! LTR: time and memory for more trees and more rows).
+Results are kept in the file of ``--save``, from which
 ``benchmarks/papers/budgetrf_2015.py`` writes them into its page. ``--quick`` takes small settings
 and shipped data.
 """
@@ -31,7 +32,10 @@ from costwise import (
 )
 from costwise.core.threads import count_threads
 
-LAMS = (0.0, 2e-3, 5e-3, 1e-2, 2e-2, 4e-2, 8e-2)
+LAMS = (0.0, 2e-3, 5e-3, 1e-2, 1.5e-2, 2e-2, 2.5e-2, 3e-2, 4e-2, 8e-2)
+KEPT_LEVELS, KEPT_LAMS = (3, 5), (1e-2, 1.5e-2, 2e-2, 3e-2, 5e-2, 1e-1, 2e-1)
+"""Prunings that keep the top of the trees, whose leaves are then fitted together."""
+
 PAPER_WAY = {"criterion": "minimax", "bootstrap": True}
 SIZES = {
     "letters": (12000, 4000, 4000), "forest": (36603, 15688, 58101), "cifar": (19761, 8468, 10000),
@@ -66,24 +70,35 @@ def measured(model: Any, X: Any, y: Any) -> tuple[float, float]:
     return float(model.cost(X).mean()), float(np.mean(model.predict(X) != y))
 
 
-def prune_from(name: str, start: str, errors: str, args: Any) -> dict[str, Any]:
-    """One curve: bills and errors on pruning and test rows for every lam, the start forest first."""
+def start_forest(start: str, train: Any, valid: Any) -> Any:
+    """The forest of 40 trees that is pruned."""
+    if start == "Gini":
+        return RandomForestClassifier(40, n_jobs=-1, random_state=0).fit(*train)
+    way = PAPER_WAY if start == "BudgetRF, paper" else {}
+    return BudgetedForestClassifier(random_state=0, **way).fit(*train, validation=valid)
+
+
+def prune_from(name: str, start: str, way: str, args: Any) -> dict[str, Any]:
+    """One curve: bills and errors on pruning and test rows, the start forest first.
+
+    Nodes' errors are those of the training rows, and leaves are refitted on training rows: the labels
+    of the pruning rows decide nothing but which point is chosen.
+    """
     train, valid, test = load(name, args.data, 0, 0.05 if args.quick else 1.0)
-    forest: Any = RandomForestClassifier(40, n_jobs=-1, random_state=0).fit(*train)
-    if start != "Gini":
-        way = PAPER_WAY if start == "BudgetRF, paper" else {}
-        forest = BudgetedForestClassifier(random_state=0, **way).fit(*train, validation=valid)
-    begin = time.process_time()
-    model = PrunedForestClassifier(forest, LAMS[0], errors=errors).fit(*valid)
-    took = time.process_time() - begin
+    forest = start_forest(start, train, valid)
     whole = PricedModel(forest) if start == "Gini" else forest
     points = [{"lam": None, "valid": measured(whole, *valid), "test": measured(whole, *test)}]
-    for lam in LAMS:
-        part = model.with_lam(lam)
-        points.append(
-            {"lam": lam, "valid": measured(part, *valid), "test": measured(part, *test),
-             "gap": part.gap_, "objective": part.objective_}
-        )  # fmt: skip
+    took = 0.0
+    for keep in (0,) if way == "pruned" else KEPT_LEVELS[:1] if args.quick else KEPT_LEVELS:
+        model = PrunedForestClassifier(forest, 0.0, keep_levels=keep).fit(*valid)
+        for lam in LAMS if way == "pruned" else KEPT_LAMS:
+            begin = time.process_time()
+            part = model.with_lam(lam)
+            point = {"lam": lam, "keep": keep, "gap": part.gap_, "objective": part.objective_}
+            if way == "refitted":
+                part = part.refit(*train)
+            took += time.process_time() - begin
+            points.append({**point, "valid": measured(part, *valid), "test": measured(part, *test)})
     return {"points": points, "cpu": took}
 
 
@@ -94,13 +109,22 @@ def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
     return min(good or points[1:2], key=lambda p: p["valid"][0])
 
 
+def edge(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points that are best for their bill on the pruning rows, cheapest first."""
+    found: list[dict[str, Any]] = []
+    for p in sorted(points, key=lambda p: tuple(p["valid"])):
+        if not found or p["valid"][1] < found[-1]["valid"][1]:
+            found.append(p)
+    return found
+
+
 def prune(args: Any, kept: Kept) -> None:
-    """BudgetPrune from three forests."""
+    """BudgetPrune from three forests, as it is and with levels kept and leaves refitted."""
     for name in args.sets or (["forest", "letters"] if args.data else ["letters"]):
         for start in ("Gini", "BudgetRF, paper", "BudgetRF"):
-            for errors in args.errors:
-                key = f"prune {name}|{start}|{errors}"
-                found = kept.get(key, partial(prune_from, name, start, errors, args))
+            for way in ("pruned", "refitted"):
+                key = f"prune {name}|{start}|{way}"
+                found = kept.get(key, partial(prune_from, name, start, way, args))
                 best = chosen(found["points"])
                 print(f"{key}: {found['points'][0]['test']} -> {best['test']} at lam {best['lam']}")
 
@@ -114,19 +138,25 @@ def draw(kept: Kept, path: str) -> None:
     figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.4), squeeze=False)
     colours = {"Gini": "0.5", "BudgetRF, paper": "tab:orange", "BudgetRF": "tab:blue"}
     for ax, name in zip(axes[0], names, strict=True):
-        for key in keys:
-            _, start, errors = key.split("|")
-            if not key.startswith(f"{name}|"):
-                continue
-            points = [p["test"] for p in kept.found[f"prune {key}"]["points"]]
-            style = "-" if errors == "in-bag" else ":"
-            label = f"{start}, {errors}"
+        for key in (key for key in keys if key.startswith(f"{name}|")):
+            _, start, way = key.split("|")
+            points = kept.found[f"prune {key}"]["points"]
+            line = [p["test"] for p in edge(points[1:])]
+            style = {"pruned": ":", "refitted": "-"}[way]
             ax.plot(
-                *zip(*points[1:], strict=True), style, color=colours[start], marker=".", label=label
+                *zip(*line, strict=True),
+                style,
+                color=colours[start],
+                marker=".",
+                label=f"{start}, {way}",
             )
-            ax.plot(*points[0], "o", color=colours[start], markerfacecolor="none")
-        ax.set(title=name, xlabel="mean number of features", ylabel="test error")
-        ax.set_ylim(0, 0.3)
+            ax.plot(*points[0]["test"], "o", color=colours[start], markerfacecolor="none")
+        top = max(
+            kept.found[f"prune {key}"]["points"][0]["test"][1]
+            for key in keys
+            if key.startswith(f"{name}|")
+        )
+        ax.set(title=name, xlabel="mean number of features", ylabel="test error", ylim=(0, 2 * top))
         ax.legend(fontsize=6)
     figure.tight_layout()
     figure.savefig(path, dpi=80)
@@ -232,9 +262,6 @@ def main() -> None:
     parser.add_argument("--save", help="file of results, read and added to")
     parser.add_argument("--part", nargs="+", default=["prune", "speed", "yahoo"])
     parser.add_argument("--sets", nargs="+", help="data sets of the part prune")
-    parser.add_argument(
-        "--errors", nargs="+", default=["in-bag"], help="where node errors come from"
-    )
     parser.add_argument(
         "--grid", nargs="+", type=pair, default=[(141397, 35), (141397, 70), (141397, 140)],
         help="rows x trees of the part yahoo",

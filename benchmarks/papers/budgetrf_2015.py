@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench_forests import LAMS, PAPER_WAY, SIZES, chosen, load
+from bench_forests import PAPER_WAY, SIZES, chosen, edge, load
 from common import Kept, machine, markdown, options, write
 
 from costwise import BudgetedForestClassifier, PricedModel
@@ -45,6 +45,12 @@ METHODS = {
     "BudgetRF, default": "BudgetRF",
 }
 """What is run, and whose figures of the paper stand beside it."""
+
+
+PRUNING = """Mean number of features (test error) of 40 trees before and after pruning: the cheapest
+pruning whose error on the pruning rows is within 0.5 points of the start forest's. Node errors are in-bag,
+so the labels of the pruning rows only choose. *pruned*: BudgetPrune as it is, ten values of lam. *refitted*:
+`keep_levels` 3 and 5, seven values of lam, and leaves fitted together on the training rows (`refit`)."""
 
 
 def fitted(method: str, train: Any, valid: Any, seed: int) -> Any:
@@ -113,23 +119,24 @@ def pruning(found: dict[str, Any]) -> str:
     keys = [key for key in found if key.startswith("prune ")]
     if not keys:
         return ""
-    lines, curves = [], []
+    lines, curves = [], ""
     for key in keys:
-        name, start, errors = key.removeprefix("prune ").split("|")
         points = found[key]["points"]
         best, begin = chosen(points), points[0]
         cells = [f"{p['test'][0]:.2f} ({p['test'][1]:.4f})" for p in (begin, best)]
-        saved = f"{100 * (1 - best['test'][0] / begin['test'][0]):.0f} %"
-        lines.append([f"{name}, {start}, {errors}", *cells, f"{best['lam']:g}", saved])
-        cells = [f"{p['test'][0]:.2f} ({p['test'][1]:.4f})" for p in points[1:]]
-        curves.append([f"{name}, {start}, {errors}", *cells])
-    heads = ["start forest, errors", "before", "after", "lam", "saved"]
+        saved = f"{100 * (1 - best['test'][0] / begin['test'][0]):.1f} %"
+        points_lost = f"{100 * (best['test'][1] - begin['test'][1]):+.2f}"
+        title = key.removeprefix("prune ").replace("|", ", ")
+        lines.append([title, *cells, saved, points_lost, f"{best['lam']:g}", str(best["keep"])])
+        shown = edge(points[1:])[:: -1 if len(points) < 12 else -2]
+        cells = [f"{p['test'][0]:.2f} ({p['test'][1]:.4f})" for p in shown]
+        curves += f"- {title}: {', '.join(cells)}\n"
+    heads = ["start forest", "before", "after", "saved", "error, points", "lam", "levels kept"]
     return (
-        "## BudgetPrune\n\nMean number of features (test error) of 40 trees before and after pruning. lam is the "
-        "one with the least bill whose error on the pruning rows is within 0.5 points of the start forest's.\n\n"
-        f"{markdown(heads, lines)}\n![Test error against mean number of features](../figures/forest-pruning.png)\n\n"
-        "Circles: start forests. The curves in numbers, by lam:\n\n"
-        f"{markdown(['start forest, errors', *(f'{lam:g}' for lam in LAMS)], curves)}\n"
+        f"## BudgetPrune\n\n{PRUNING}\n\n{markdown(heads, lines)}\n"
+        "![Test error against mean number of features](../figures/forest-pruning.png)\n\n"
+        "Circles: start forests; lines: what is best for its bill on the pruning rows. Some points in numbers, "
+        f"mean number of features (test error):\n\n{curves}\n"
     )
 
 

@@ -71,13 +71,16 @@ class PruneProblem:
         The prices.
     threads : Threads
         Who does the work.
+    keep_levels : int
+        Levels of splits that are always expanded.
     """
 
     def __init__(
         self, trees: Trees, labels: Any, errors: Floats | None, X: Floats, codes: Any, weights: Floats,
-        costs: FlatCosts, threads: Threads,
+        costs: FlatCosts, threads: Threads, keep_levels: int = 0,
     ) -> None:  # fmt: skip
         self.trees, self.n_rows, self.threads = trees, len(X), threads
+        self._kept = _kept_below(trees, keep_levels)
         self._first = np.append(trees.root, len(trees.feature)).astype(np.int64)
         own = np.zeros(len(trees.feature))
         self._meet(trees, labels, own if errors is None else None, X, codes, weights, costs)
@@ -151,6 +154,13 @@ class PruneProblem:
         bought[self.pair[expanded[self.at_node]]] = True
         return total, float(self.price[bought].sum() + self.toll[expanded].sum())
 
+    def _errors(self, lam: float) -> Floats:
+        """Errors of stopping at the nodes; dearer than all else where nodes below have to be expanded."""
+        if not self._kept.any():
+            return self.error
+        everything = lam * float(self.price.sum() + self.toll.sum())
+        return self.error + (2.0 + everything) * self._kept
+
     def solve(self, lam: float, solver: str, max_iter: int) -> Pruning:
         """Prune for one trade-off, by "cut", "dual", or what fits the size ("auto")."""
         if solver == "auto":
@@ -164,7 +174,8 @@ class PruneProblem:
         number = np.full(len(trees.left), -1, dtype=np.int64)
         number[inner] = 2 + np.arange(len(inner))  # 0 is the source, 1 the sink
         left, right = trees.left[inner], trees.right[inner]
-        profit = self.error[inner] - self.error[left] - self.error[right] - lam * self.toll[inner]
+        error = self._errors(lam)
+        profit = error[inner] - error[left] - error[right] - lam * self.toll[inner]
         price = lam * self.price
         items = 2 + len(inner) + np.arange(len(price))
         most = min(profit[profit > 0].sum(), price.sum() - profit[profit < 0].sum())
@@ -190,8 +201,8 @@ class PruneProblem:
             ]  # fmt: skip
             free = [np.full(len(tails[k]), MOST_FLOW) for k in (3, 4)]
             expanded[inner] = _source_side(tails, heads, [gains, losses, prices, *free], len(inner))
-        error, bill = self.parts(expanded)
-        objective = error + lam * bill
+        total, bill = self.parts(expanded)
+        objective = total + lam * bill
         return Pruning(expanded, objective, objective)
 
     def ascend(self, lam: float, max_iter: int) -> Pruning:
@@ -205,7 +216,7 @@ class PruneProblem:
         beta = (price / np.maximum(np.bincount(self.pair, minlength=len(price)), 1))[self.pair]
         best, bound = np.inf, -np.inf
         kept = expanded.copy()
-        tree = (trees.left, trees.right, self.error, toll)
+        tree = (trees.left, trees.right, self._errors(lam), toll)
         for start in (np.zeros(n_nodes, dtype=bool), trees.left >= 0):
             value = self._polish(lam, start, users, burden, worth, tree, price)
             if value < best:
@@ -256,6 +267,19 @@ class PruneProblem:
                 break
         error, bill = self.parts(expanded)
         return error + lam * bill
+
+
+def _kept_below(trees: Trees, levels: int) -> Floats:
+    """How many splits of the first levels lie in the subtree of each node, itself included."""
+    found = np.zeros(len(trees.feature))
+    reached, at = [], np.asarray(trees.root)
+    for _ in range(levels):
+        at = at[trees.feature[at] >= 0]
+        reached.append(at)
+        at = np.concatenate([trees.left[at], trees.right[at]])
+    for at in reversed(reached):
+        found[at] = 1 + found[trees.left[at]] + found[trees.right[at]]
+    return found
 
 
 def _source_side(tails: Any, heads: Any, capacities: Any, n_inner: int) -> Bools:
