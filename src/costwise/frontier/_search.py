@@ -77,7 +77,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     resume : path, optional
         A journal. Finished units are kept in it; a search that was killed and is started again
         with the same data and parameters goes on from there, to the identical result. Budget,
-        confidence and horizon may change: nothing is trained again but the chosen model.
+        confidence and horizon may change: nothing is trained again but on all rows.
     verbose : int, default=0
         1 shows progress on stderr, with the time that remains.
 
