@@ -23,6 +23,12 @@ def data():
     return X, (X[:, 0] + 0.6 * X[:, 1] > 0).astype(int)
 
 
+@pytest.fixture(scope="module")
+def model(data):
+    """Fitted with unit prices; nobody changes it."""
+    return fitted(data)
+
+
 def fitted(data, **params):
     return ForwardForestClassifier(n_trees=10, n_search_trees=5, random_state=0, **params).fit(
         *data
@@ -32,19 +38,18 @@ def fitted(data, **params):
 def cut(model, length):
     """The list of this length, without exits."""
     stages = model.stages_
-    line = stages.index[(stages["n_features"] == length) & stages["worth"].isna()]
+    line = stages.index[(stages["n_features"] == length) & stages.iloc[:, 1:].isna().all(axis=1)]
     return model.truncate(int(line[0]))
 
 
-def test_what_adds_most_for_its_price_comes_first(data):
-    assert fitted(data).order_[:2] == [0, 1]
+def test_what_adds_most_for_its_price_comes_first(data, model):
+    assert model.order_[:2] == [0, 1]
     dear = [50, 1, 9, 9, 9]
-    assert fitted(data, costs=dear).order_[0] == 1
-    assert fitted(data, costs=dear, price_power=0).order_[0] == 0
+    assert fitted(data, costs=dear, n_features=1).order_[0] == 1
+    assert fitted(data, costs=dear, n_features=1, price_power=0).order_[0] == 0
 
 
-def test_each_length_reads_only_the_first_of_the_list(data):
-    model = fitted(data)
+def test_each_length_reads_only_the_first_of_the_list(data, model):
     for length in range(6):
         read = np.flatnonzero(cut(model, length).acquired(data[0]).any(axis=0)).tolist()
         assert set(read) <= set(model.order_[:length])
@@ -62,11 +67,18 @@ def test_rows_leave_when_going_on_is_not_worth_its_price(data):
     model = fitted(data, worth=10.0)
     assert model.score(X, y) > 0.85
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(len(y)))
-    assert model.stages_.iloc[-1].tolist() == [5, 10]
+    assert model.stages_.iloc[-1].tolist()[:2] == [5, 10]
 
 
-def test_lists_with_exits_are_read_no_further_than_their_end(data):
-    model = fitted(data)
+def test_a_share_of_the_rows_leaves_one_length_earlier(data, model):
+    stages = model.stages_
+    line = stages.index[(stages["n_features"] == 2) & (stages["leaving"] == 0.5)]
+    bill = model.truncate(int(line[0])).cost(data[0])
+    assert set(bill) == {1, 2}
+    assert bill.mean() == pytest.approx(1.5, abs=0.15)
+
+
+def test_lists_with_exits_are_read_no_further_than_their_end(data, model):
     with_exits = model.stages_.index[model.stages_["worth"].notna()]
     for stage in with_exits[::5].tolist():
         end = int(model.stages_["n_features"][stage])
@@ -123,12 +135,12 @@ def test_a_class_of_one_row_is_no_obstacle(data):
     X, y = data
     y = y.copy()
     y[0] = 7
-    assert fitted((X, y)).classes_.tolist() == [0, 1, 7]
+    assert fitted((X, y), n_features=2).classes_.tolist() == [0, 1, 7]
 
 
-def test_no_feature_leaves_the_shares_of_the_classes(data):
+def test_no_feature_leaves_the_shares_of_the_classes(data, model):
     X, y = data
-    found = cut(fitted(data), 0)
+    found = cut(model, 0)
     assert found.cost(X).max() == 0
     assert found.predict_proba(X)[:, 1] == pytest.approx(np.full(len(y), y.mean()), abs=0.05)
 
@@ -159,7 +171,7 @@ def test_long_lists_have_a_forest_for_every_quarter_more():
 def test_prices_decide_whether_there_are_several_lists(data):
     X, _ = data
     assert len(ForwardForestClassifier().trade_off_grid(X)) == 1
-    assert len(ForwardForestClassifier(costs=[1, 2, 3, 4, 5]).trade_off_grid(X)) == 3
+    assert len(ForwardForestClassifier(costs=[1, 2, 3, 4, 5]).trade_off_grid(X)) == 2
 
 
 def test_a_search_goes_through_all_lengths(data):
@@ -171,8 +183,7 @@ def test_a_search_goes_through_all_lengths(data):
     assert len(search.frontier_) == len(search.best_estimator_.stages_)
 
 
-def test_cutting_is_refused_where_there_is_nothing_to_cut_to(data, tmp_path):
-    model = fitted(data)
+def test_cutting_is_refused_where_there_is_nothing_to_cut_to(data, model, tmp_path):
     with pytest.raises(ValueError, match="stage is 99: the model has stages 0 to"):
         model.truncate(99)
     model.save(tmp_path / "m.costwise")

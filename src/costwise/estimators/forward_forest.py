@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,8 +33,12 @@ from costwise.policy.tree import TreePolicy
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
-WORTHS = np.geomspace(0.1, 16, 9)
+WORTHS = np.geomspace(0.2, 16, 7)
 """Exits are tried for right answers worth so many times the price of one more of them on average."""
+
+LEAVING = (0.75, 0.5, 0.25)
+"""Shares of rows that stop one length before the others: where every feature adds more than the one
+before it, nothing between all and none of them is best for any worth, but budgets lie there."""
 
 
 class ForwardForestClassifier(CostAwareClassifier):
@@ -72,7 +77,8 @@ class ForwardForestClassifier(CostAwareClassifier):
     order_ : list
         All priced features, best first.
     stages_ : DataFrame
-        What :meth:`truncate` can go to, one line each: n_features, worth (NaN is none).
+        What :meth:`truncate` can go to, one line each: n_features, worth (NaN is none), and share
+        of training rows that leave one length earlier (NaN is as worth says).
     n_stages_ : int
         Line of the model in use.
     trace_ : DataFrame
@@ -189,13 +195,17 @@ class ForwardForestClassifier(CostAwareClassifier):
             if len(chosen) < 2:
                 continue
             exits = _Exits([lengths[length] for length in chosen], codes)
-            plans += [_Plan(chosen, worth, exits.levels(worth)) for worth in exits.worths()]
+            plans += [_Plan(chosen, exits.levels(worth), worth) for worth in exits.worths()]
             if self.worth is not None:
-                asked = [_Plan(chosen, float(self.worth), exits.levels(float(self.worth)))]
+                asked = [_Plan(chosen, exits.levels(float(self.worth)), float(self.worth))]
+        for pair in itertools.pairwise(staged[:9]):
+            exits = _Exits([lengths[length] for length in pair], codes)
+            plans += [_Plan(list(pair), exits.leave(share), leaving=share) for share in LEAVING]
         plans += [_Plan([length]) for length in every]
         self._plans = plans + asked
-        lines = [(plan.chosen[-1], plan.worth) for plan in self._plans]
-        self.stages_ = pd.DataFrame(lines, columns=["n_features", "worth"]).astype(np.float64)
+        lines = [(plan.chosen[-1], plan.worth, plan.leaving) for plan in self._plans]
+        names = ["n_features", "worth", "leaving"]
+        self.stages_ = pd.DataFrame(lines, columns=names).astype(np.float64)
 
     def _use(self, stage: int) -> ForwardForestClassifier:
         """Take up one of the models that were trained."""
@@ -225,11 +235,11 @@ class ForwardForestClassifier(CostAwareClassifier):
         return copy.copy(self)._use(stage)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Lists by gain per price, by gain, and between; the same where all prices are."""
+        """Lists by gain per price, and by gain per root of the price; one where all prices are one."""
         names = list(X.columns) if hasattr(X, "columns") else None
         flat = Costs.of(self.costs, np.shape(X)[1], names).flat
         same = len(np.unique(flat.price[flat.price > 0])) <= 1 and len(flat.fee) == 0
-        return [{"price_power": power} for power in ((1.0,) if same else (1.0, 0.5, 0.0))]
+        return [{"price_power": power} for power in ((1.0,) if same else (1.0, 0.5))]
 
 
 @dataclass(frozen=True)
@@ -237,8 +247,9 @@ class _Plan:
     """A model that needs no further training: lengths of the list, and where rows leave."""
 
     chosen: list[int]
-    worth: float = math.nan
     levels: Floats | None = None
+    worth: float = math.nan
+    leaving: float = math.nan
 
 
 class _Exits:
@@ -260,6 +271,10 @@ class _Exits:
     def levels(self, worth: float) -> Floats:
         """Where rows leave."""
         return exit_levels(self.certainty, self.right, self.price, worth)
+
+    def leave(self, share: float) -> Floats:
+        """The level at which this share of the rows leaves the first of two stages."""
+        return np.quantile(self.certainty[:1], [1 - share])
 
 
 def _grown(forest: Any, X: Floats, y: Any, known: Sequence[int], costs: Costs) -> TreePolicy:
