@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from costwise import Costs, Session
 from costwise.core.trees import Trees
 from costwise.policy._selection_choosers import LinearChooser, TreeChooser, no_choice
-from costwise.policy._selection_rows import FactorPrices, Layout, Linear
+from costwise.policy._selection_rows import FactorPrices, Layout, Linear, meta_features
 from costwise.policy.base import Policy, run_case
 from costwise.policy.output import Output
 from costwise.policy.selection import SelectionPolicy, pick
@@ -348,3 +348,18 @@ def test_unsafe_trees_are_refused(name, value, problem):
     settings_, arrays = policy.state()
     with pytest.raises(ValueError, match=problem):
         SelectionPolicy.from_state(policy.costs, policy.output, (settings_, arrays | {name: value}))
+
+
+def test_meta_features_of_a_single_row_are_those_of_a_batch_to_the_bit():
+    rng = np.random.default_rng(0)
+    confidence, cost = rng.random(60), rng.random(60)
+    confidence[:3] = 0.0
+    guess = rng.integers(0, 2, 60)
+    last = np.column_stack([rng.random(60), rng.integers(0, 2, 60), rng.random(60)])
+    last[::4] = np.nan  # the first decision of a row
+    metas, now = meta_features(confidence, guess, cost, last)
+    for i in range(60):
+        row = slice(i, i + 1)
+        one, after = meta_features(confidence[row], guess[row], cost[row], last[row])
+        assert one.tobytes() == metas[row].tobytes()
+        assert after.tobytes() == now[row].tobytes()

@@ -189,6 +189,8 @@ class Costs:
 
     def index(self, feature: Feature) -> int:
         """Column of a feature given by name, or by column where there are no names."""
+        if type(feature) is int and self._names is None and 0 <= feature < len(self._price):
+            return feature  # in a session, this is asked for every value
         if isinstance(feature, str):
             if (column := self._index.get(feature)) is not None:
                 return column

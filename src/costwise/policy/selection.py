@@ -271,7 +271,8 @@ class FactorCase(Case):
         """Take in a value."""
         news = feature not in self._values and feature not in self._refused
         self._values[feature] = value
-        self._refused.discard(feature)
+        if not news:
+            self._refused.discard(feature)
         self._note(feature, news)
 
     def refuse(self, bundle: Bundle) -> None:

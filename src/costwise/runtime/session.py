@@ -88,7 +88,7 @@ class Session:
         """
         self._plan()
         wanted = self._pending[:1] if self.one_by_one else self._pending
-        if any(feature not in self._asked for feature in wanted):
+        if not self._asked.issuperset(wanted):
             self._asked.update(wanted)
             self._events.append(["ask"])
             self._planned = False
@@ -120,17 +120,17 @@ class Session:
             self._events.append(["plan"])
             self._planned = False
         self._events.append(["tell", told, stated])
-        for feature, value in told.items():
-            if value is None:
-                self._gone.add(feature)
-                self.ledger.note(self.policy.costs.name(feature), "unavailable", 0)
-                self._case.refuse((feature,))
-                continue
-            self._pay(feature, stated.get(feature))
-            self._known[feature] = value
-            self._case.learn(feature, value)
-        self._pending = [f for f in self._pending if f not in self._known and f not in self._gone]
-        if self._pending and self._gone:
+        if not stated and self._asked.issuperset(told) and None not in told.values():
+            self._pay_list(tuple(told))  # the usual case, made quick for factors of many columns
+            learn = self._case.learn
+            for feature, value in told.items():
+                learn(feature, value)  # type: ignore[arg-type]
+            self._known.update(told)  # type: ignore[arg-type]
+        else:
+            self._take_in(told, stated)
+        known, gone = self._known, self._gone
+        self._pending = [f for f in self._pending if f not in known and f not in gone]
+        if self._pending and gone:
             # Without what cannot be had, the rest of its bundle may be of no use any more.
             wanted = {f for bundle in self._case.wants(self._left()) for f in bundle}
             self._pending = [f for f in self._pending if f in wanted]
@@ -215,13 +215,29 @@ class Session:
             self.ledger.note(None, "evaluation", each * count, count=count)
         self._evaluated = self._case.evaluated
 
+    def _take_in(self, told: Mapping[int, float | None], stated: Mapping[int, int]) -> None:
+        """Values of any kind, one after the other: some may be unavailable, known, or have a price."""
+        for feature, value in told.items():
+            if value is None:
+                self._gone.add(feature)
+                self.ledger.note(self.policy.costs.name(feature), "unavailable", 0)
+                self._case.refuse((feature,))
+                continue
+            self._pay(feature, stated.get(feature))
+            self._known[feature] = value
+            self._case.learn(feature, value)
+
+    def _pay_list(self, features: tuple[int, ...]) -> None:
+        """Pay list prices, and the fees that they open."""
+        name, note = self.policy.costs.name, self.ledger.note
+        for feature, price, fee in self._till.quote(features):
+            self._till.spent += price + fee
+            note(name(feature), "bought", price, fee, self._group(feature) if fee else None)
+        self._till.take(features)
+
     def _pay(self, feature: int, stated: int | None) -> None:
         if stated is None and feature in self._asked:
-            name, group = self.policy.costs.name(feature), self._group(feature)
-            for _, price, fee in self._till.quote((feature,)):
-                self._till.spent += price + fee
-                self.ledger.note(name, "bought", price, fee, group)
-            self._till.take((feature,))
+            self._pay_list((feature,))
             return
         kind = "known" if stated is None else "stated"
         self._till.spent += stated or 0
@@ -268,13 +284,17 @@ class Session:
                 f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
             )
         told: dict[int, float | None] = {}
+        known, gone, index = self._known, self._gone, self._index
         for name, value in values.items():
-            feature = self._index(name)
-            if feature in self._known or feature in self._gone:
+            feature = index(name)
+            if feature in known or feature in gone:
                 raise SessionError(
                     f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
                 )
-            told[feature] = read_value(name, value)
+            plain = type(value) is float and math.isfinite(value)
+            told[feature] = value if plain else read_value(name, value)
+        if list(told) == self._pending:
+            return told
         order = {feature: place for place, feature in enumerate(self._pending)}
         return dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order))))
 
