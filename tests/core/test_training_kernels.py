@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costwise.core import compile as compiling
-from costwise.core import gradients, histogram, leaves, partition, rounding, splitting
+from costwise.core import gradients, histogram, leaves, partition, rounding, slopes, splitting
 from costwise.core.binning import Layout, encode_matrix, find_bins
 from costwise.core.grower import Grown
 from costwise.core.purchases import Purchases
@@ -86,15 +86,44 @@ def test_partition_keeps_order_and_carries_gradients(seed, n, missing_left):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=50))
 def test_rounding_is_to_nearest_on_the_scale_of_the_largest(values):
-    gradients_ = np.array(values)
-    out = np.empty(len(values), dtype=np.int32)
     with Threads(1) as threads:
-        exponent, squares = rounding.Rounder(len(values), threads)(gradients_, out)
-    assert exponent == rounding.exponent(max(map(abs, values)))
-    assert out.tolist() == [round(math.ldexp(v, exponent)) for v in values]
-    assert squares == sum(int(v) ** 2 for v in out)
+        found = rounding.Rounder(1, len(values), threads)(np.array([values]))
+    out = found.values[0].tolist()
+    assert found.exponent == rounding.exponent(max(map(abs, values)))
+    assert out == [round(math.ldexp(v, found.exponent)) for v in values]
+    assert found.squares == sum(v**2 for v in out)
+    assert found.total == [sum(out)]
     largest = max(map(abs, values))
-    assert largest < 1e-140 or 2**20 <= np.abs(out).max() <= 2**21
+    assert largest < 1e-140 or 2**20 <= max(map(abs, out)) <= 2**21
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("loss", [gradients.squared, gradients.logistic, gradients.multinomial])
+def test_slopes_in_one_pass_are_the_rounded_gradients(loss, together):
+    rng = np.random.default_rng(0)
+    code = [gradients.squared, gradients.logistic, gradients.multinomial].index(loss)
+    outputs, n = (3 if loss is gradients.multinomial else 1), 2 * slopes.HELD + 77
+    y = rng.integers(0, max(2, outputs), n) * 1.0
+    base = rng.normal(size=outputs)
+    with Threads(2) as threads:
+        at = slopes.Slopes(
+            code, y, np.empty(0), outputs, together=together, curved=True, threads=threads
+        )
+        for scale in (5.0, 0.01):
+            total, out = scale * rng.normal(size=(outputs, n)), np.empty((outputs, n))
+            value, found = at(total, base)
+            exact = gradients.in_parts(loss, total, base, y, np.empty(0), out, threads)
+            assert value == pytest.approx(exact, rel=1e-12)
+            parts = [out] if together else [row[None, :] for row in out]
+            for rounded, part in zip(found, parts, strict=True):
+                expected = rounding.Rounder(len(part), n, threads)(
+                    part, np.abs(part) * (1 - np.abs(part))
+                )
+                assert rounded.exponent == expected.exponent
+                assert (rounded.values == expected.values).all()
+                assert (rounded.total, rounded.squares) == (expected.total, expected.squares)
+                if loss is not gradients.squared:
+                    assert (rounded.curvature == expected.curvature).all()
 
 
 def test_integer_weights_round_to_themselves():
@@ -189,14 +218,14 @@ def test_a_route_ends_where_the_splits_lead():
         expected = np.where(at_root, np.where(below, 3, 4), 2)
         assert (leaf == expected).all()
         for weights in (np.empty(0, dtype=np.int64), rng.integers(1, 2**20, 300)):
-            curvature = rng.random((2, 300))
+            curvature = rng.integers(0, 2**30, (2, 300))
             for rows in (None, np.arange(0, 300, 3, dtype=np.int32)):
                 found = leaves.curvature_sums(leaf, rows, curvature, weights, 5, threads)
                 chosen = np.arange(300) if rows is None else rows
                 w = weights[chosen] if len(weights) else np.ones(len(chosen))
                 for node in range(5):
                     at = leaf[chosen] == node
-                    exact = (curvature[:, chosen][:, at] * w[at]).sum(axis=1)
+                    exact = (curvature[:, chosen][:, at] / 2.0**30 * w[at]).sum(axis=1)
                     assert found[node] == pytest.approx(exact, rel=1e-7)
 
 

@@ -287,28 +287,27 @@ def find_bins(X, weights, threads):
 def encode_matrix(X, bins, layout, threads):
     """Return the code words (blocks, n) of a matrix."""
     codes = np.zeros((layout.n_blocks, X.shape[0], BLOCK), dtype=CODE)
+    blocks = [
+        layout.members[layout.offsets[b * BLOCK] : layout.offsets[(b + 1) * BLOCK]]
+        for b in range(layout.n_blocks)
+    ]
+    rows = max(TILE, -(-X.shape[0] // (4 * threads.count * TILE)) * TILE)
 
-    def work(block):
-        first, last = layout.offsets[block * BLOCK], layout.offsets[(block + 1) * BLOCK]
-        members = layout.members[first:last]
+    def work(task):
+        stretch, block = divmod(task, len(blocks))
+        members = blocks[block]
         features = members[:, FEATURE]
         bytes_of = [layout.column(feature) % BLOCK for feature in features]
         adjacent = len(features) > 0 and (np.diff(features) == 1).all()
         chosen = slice(features[0], features[-1] + 1) if adjacent else features
-        for row in range(0, X.shape[0], TILE):
+        for row in range(stretch * rows, min((stretch + 1) * rows, X.shape[0]), TILE):
             tile = np.array(X[row : row + TILE, chosen].T, dtype=_float(X), order="C")
             for values, byte, (feature, stride, _, count) in zip(
                 tile, bytes_of, members, strict=True
             ):
                 encode(
-                    values,
-                    bins.thresholds[feature],
-                    int(count),
-                    int(stride),
-                    codes[block],
-                    row,
-                    byte,
-                )
+                    values, bins.thresholds[feature], int(count), int(stride), codes[block], row, byte
+                )  # fmt: skip
 
-    threads.run(layout.n_blocks, work)
+    threads.run(-(-X.shape[0] // rows) * len(blocks), work)
     return codes.view(WORD)[:, :, 0]

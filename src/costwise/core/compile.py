@@ -1,8 +1,9 @@
 """The one way to compile a kernel.
 
 Policy, in one place: no GIL (our thread pool runs kernels side by side), cached on disk, fastmath
-off (it may assume that there are no NaNs, and reordered sums would break batch == session), never
-``parallel=True`` (its default threading layer aborts when two threads call at once).
+off (it may assume that there are no NaNs, and reordered sums would break batch == session),
+division as numpy does it (a test for zero before every division keeps loops from being vectorised),
+never ``parallel=True`` (its default threading layer aborts when two threads call at once).
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def kernel(
             nogil=True,
             cache=True,
             fastmath=False,
+            error_model="numpy",
             inline="always" if inline else "never",
             **options,
         )(function)

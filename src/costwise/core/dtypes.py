@@ -42,3 +42,6 @@ BLOCK = 8
 
 CODES = 256
 """Codes of one column, hence the length of its histogram."""
+
+QUANTUM = 1e-9
+"""One quantum of money in the user's unit."""

@@ -1,8 +1,8 @@
 """Negative gradients and losses of the built-in loss functions, part by part.
 
 Scores are ``base[k] + total[k, i]``, with the base added last as in every walk. Each kernel fills
-``out`` (outputs, n) where it has rows and returns the weighted sum of the losses of its part. Parts
-are fixed, so that sums do not depend on the number of threads.
+``out`` (outputs, n), whose first row is row ``first``, where it has rows, and returns the weighted
+sum of the losses of its part. Parts are fixed, so that sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOGS = 512
 LANES = 8
 """Sums that run side by side, so that no addition waits for the one before."""
 
-_SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64)"
+_SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64, int64)"
 
 
 @kernel(inline=True)
@@ -54,21 +54,21 @@ def decay_of(a):
 
 
 @kernel(_SIGNATURE)
-def squared(total, base, y, weights, out, start, stop):
+def squared(total, base, y, weights, out, first, start, stop):
     """Half the squared error; the negative gradient is the residual."""
     loss = 0.0
     for i in range(start, stop):
         residual = y[i] - (base[0] + total[0, i])
         if out.shape[1] > 0:
-            out[0, i] = residual
+            out[0, i - first] = residual
         loss += _weight(weights, i) * (residual * residual)
     return 0.5 * loss
 
 
 @kernel(_SIGNATURE)
-def logistic(total, base, y, weights, out, start, stop):
+def logistic(total, base, y, weights, out, first, start, stop):
     """Log-loss of two classes, y 0 or 1, scores are log-odds; the negative gradient is y - p."""
-    first = base[0]
+    zero = base[0]
     factor = np.ones(LOGS)
     wrong = np.zeros(LOGS)
     loss = 0.0
@@ -76,14 +76,14 @@ def logistic(total, base, y, weights, out, start, stop):
         high = min(low + LOGS, stop)
         scores, labels = total[0, low:high], y[low:high]
         for j in range(high - low):
-            score = first + scores[j]
+            score = zero + scores[j]
             factor[j] = 1.0 + decay_of(abs(score))
             wrong[j] = max(0.0, score if labels[j] == 0.0 else -score)
         if out.shape[1] > 0:
-            slope = out[0, low:high]
+            slope = out[0, low - first : high - first]
             for j in range(high - low):
                 large = 1.0 / factor[j]
-                slope[j] = labels[j] - (large if first + scores[j] >= 0 else 1.0 - large)
+                slope[j] = labels[j] - (large if zero + scores[j] >= 0 else 1.0 - large)
         if weights.shape[0] > 0:
             for j in range(high - low):
                 loss += weights[low + j] * (math.log(factor[j]) + wrong[j])
@@ -121,7 +121,7 @@ def _lane_sum(values):
 
 
 @kernel(_SIGNATURE)
-def multinomial(total, base, y, weights, out, start, stop):
+def multinomial(total, base, y, weights, out, first, start, stop):
     """Log-loss of K classes, y is the class number; the negative gradient is onehot - softmax."""
     outputs = total.shape[0]
     power = np.empty(outputs)
@@ -138,19 +138,25 @@ def multinomial(total, base, y, weights, out, start, stop):
             mass += power[k]
         if out.shape[1] > 0:
             for k in range(outputs):
-                out[k, i] = -power[k] / mass
-            out[int(y[i]), i] += 1.0
+                out[k, i - first] = -power[k] / mass
+            out[int(y[i]), i - first] += 1.0
         loss += _weight(weights, i) * (math.log(mass) + largest - own)
     return loss
 
 
+@kernel(inline=True)
+def bend(gradient):
+    """Curvature of a log-loss where its negative gradient is r: |r| (1 - |r|)."""
+    size = abs(gradient)
+    return size * (1.0 - size)
+
+
 @kernel("void(float64[:,::1], float64[:,::1], int64, int64)")
 def friedman(gradient, out, start, stop):
-    """Curvature of a log-loss where its negative gradient is r: |r| (1 - |r|)."""
+    """The curvature where the negative gradients are these."""
     for k in range(gradient.shape[0]):
         for i in range(start, stop):
-            size = abs(gradient[k, i])
-            out[k, i] = size * (1.0 - size)
+            out[k, i] = bend(gradient[k, i])
 
 
 def in_parts(loss, total, base, y, weights, out, threads):
@@ -160,7 +166,7 @@ def in_parts(loss, total, base, y, weights, out, threads):
 
     def work(part):
         stop = min((part + 1) * ROWS, n_rows)
-        found[part] = loss(total, base, y, weights, out, part * ROWS, stop)
+        found[part] = loss(total, base, y, weights, out, 0, part * ROWS, stop)
 
     if n_rows < FEW:
         for part in range(len(found)):

@@ -24,12 +24,18 @@ def pack(gradient):
 
 
 @kernel(inline=True)
-def _spread(histogram, word, value):
-    """Add a value to the bins of the eight codes in a word; unsigned indices need no sign test."""
+def _spread_half(histogram, word, value):
+    """Add a value to the bins of the first four codes in a word."""
     histogram[word & _BYTE] += value
     histogram[_U(256) + ((word >> _U(8)) & _BYTE)] += value
     histogram[_U(512) + ((word >> _U(16)) & _BYTE)] += value
     histogram[_U(768) + ((word >> _U(24)) & _BYTE)] += value
+
+
+@kernel(inline=True)
+def _spread(histogram, word, value):
+    """Add a value to the bins of the eight codes in a word; unsigned indices need no sign test."""
+    _spread_half(histogram, word, value)
     histogram[_U(1024) + ((word >> _U(32)) & _BYTE)] += value
     histogram[_U(1280) + ((word >> _U(40)) & _BYTE)] += value
     histogram[_U(1536) + ((word >> _U(48)) & _BYTE)] += value
@@ -43,11 +49,35 @@ def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
     ``gradients`` lie in the order of ``rows``; with ``all_rows`` position and row are the same.
     """
     if all_rows:
-        for i in range(start, stop):
-            _spread(histogram, words[i], pack(gradients[i]))
+        add_in_order(words, gradients, start, stop, False, histogram)
     else:
         for i in range(start, stop):
             _spread(histogram, words[np.uint32(rows[i])], pack(gradients[i]))
+
+
+@kernel()
+def add_prepared(words, rows, packed, start, stop, half, histogram):
+    """As :func:`add_packed`, with the packed rows ready, from that of position ``start`` on.
+
+    ``half``: only the first four columns of the block are in use.
+    """
+    if half:
+        for i in range(start, stop):
+            _spread_half(histogram, words[np.uint32(rows[i])], packed[i - start])
+    else:
+        for i in range(start, stop):
+            _spread(histogram, words[np.uint32(rows[i])], packed[i - start])
+
+
+@kernel()
+def add_in_order(words, gradients, start, stop, half, histogram):
+    """As :func:`add_packed` where position and row are the same."""
+    if half:
+        for i in range(start, stop):
+            _spread_half(histogram, words[i], pack(gradients[i]))
+    else:
+        for i in range(start, stop):
+            _spread(histogram, words[i], pack(gradients[i]))
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")

@@ -6,6 +6,8 @@ themselves. From the leaf numbers follow scores, sums per leaf, and what rows ha
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from costwise.core.compile import kernel
@@ -14,9 +16,6 @@ from costwise.core.partition import goes_left
 
 MANY = 100_000
 """Rows from which a pass is shared among threads: waking them takes as long as some 20,000 rows."""
-
-HELD = 512
-"""Rows whose numbers are prepared together, which the compiler vectorises, before they are added."""
 
 LEAF = np.uint16
 """Number of a node: trees have at most 16 levels of splits."""
@@ -72,35 +71,24 @@ def add_values(leaf, values, scores, start, stop):
 
 
 @kernel(
-    "void(uint16[::1], int32[::1], boolean, float64[:,::1], int64[::1], int64[:,:,::1], int64, int64)"
+    "void(uint16[::1], int32[::1], boolean, int32[:,::1], int64[::1], int64[:,:,::1], int64, int64)",
+    "void(uint16[::1], int32[::1], boolean, int64[:,::1], int64[::1], int64[:,:,::1], int64, int64)",
 )
 def add_curvature(leaf, rows, all_rows, curvature, weights, sums, start, stop):
-    """Add up the curvature (outputs, n) per leaf, sums (nodes, outputs, 2), in units of 2**-30.
+    """Add up the rounded curvature (outputs, n) per leaf: sums (nodes, outputs, 2).
 
     With weights (empty for unit weights) the last axis holds the sums of the upper and of the lower
     15 bits, so that neither can overflow; without, all is in the second.
     """
-    value, node, row = np.empty(HELD, np.int64), np.empty(HELD, LEAF), np.empty(HELD, np.int32)
-    for low in range(start, stop, HELD):
-        count = min(HELD, stop - low)
-        for j in range(count):
-            row[j] = low + j if all_rows else rows[low + j]
-            node[j] = leaf[row[j]]
-        for k in range(curvature.shape[0]):
-            if all_rows:  # without an index of its own, rounding is vectorised
-                part = curvature[k, low : low + count]
-                for j in range(count):
-                    value[j] = np.int64(np.rint(part[j] * 1073741824.0))
-            else:
-                for j in range(count):
-                    value[j] = np.int64(np.rint(curvature[k, row[j]] * 1073741824.0))
+    for k in range(curvature.shape[0]):
+        for i in range(start, stop):
+            row = np.uint32(i) if all_rows else np.uint32(rows[i])
+            value = np.int64(curvature[k, row])
             if weights.shape[0] > 0:
-                for j in range(count):
-                    sums[node[j], k, 0] += (value[j] >> 15) * weights[row[j]]
-                    sums[node[j], k, 1] += (value[j] & 32767) * weights[row[j]]
+                sums[leaf[row], k, 0] += (value >> 15) * weights[row]
+                sums[leaf[row], k, 1] += (value & 32767) * weights[row]
             else:
-                for j in range(count):
-                    sums[node[j], k, 1] += value[j]
+                sums[leaf[row], k, 1] += value
 
 
 class Route:
@@ -120,27 +108,29 @@ class Route:
     """
 
     def __init__(self, grown, layout):
-        nodes = len(grown.feature)
+        self._grown, self._layout = grown, layout
+        self.paths = grown.paths()
+
+    @cached_property
+    def _tables(self):
+        """Block, shift and table of next nodes of every node; only rows that are walked need them."""
+        grown = self._grown
         splits = np.array(
-            [layout.split(f, c) for f, c in zip(grown.feature, grown.cut, strict=True)]
+            [self._layout.split(f, c) for f, c in zip(grown.feature, grown.cut, strict=True)]
         )
         children = np.stack([grown.left, grown.right], axis=1).astype(SUM)
-        self._table = np.empty((nodes, CODES), dtype=LEAF)
-        fill_tables(children, self._table, splits)
-        self._block = splits[:, 0].astype(np.uint64)
-        self._shift = (8 * splits[:, 1]).astype(np.uint64)
-        self.paths = grown.paths()
-        self._depth = max(map(len, self.paths))
+        table = np.empty((len(splits), CODES), dtype=LEAF)
+        fill_tables(children, table, splits)
+        return splits[:, 0].astype(np.uint64), (8 * splits[:, 1]).astype(np.uint64), table
 
     def leaves(self, words, threads, out=None):
         """Leaf number of every row of the code words (blocks, n)."""
         leaf = np.empty(words.shape[1], dtype=LEAF) if out is None else out
-        first = self._block * np.uint64(words.shape[1])
+        block, shift, table = self._tables
+        first, depth = block * np.uint64(words.shape[1]), max(map(len, self.paths))
         in_parts(
             threads, len(leaf),
-            lambda start, stop: find_leaves(
-                words, first, self._shift, self._table, self._depth, leaf, start, stop
-            ),
+            lambda start, stop: find_leaves(words, first, shift, table, depth, leaf, start, stop),
         )  # fmt: skip
         return leaf
 
@@ -152,9 +142,10 @@ def in_parts(threads, n_rows, work):
 
 
 def curvature_sums(leaf, rows, curvature, weights, n_nodes, threads):
-    """Sum of the curvature (outputs, n) of the given rows (None: all) per node: float64 (nodes, outputs).
+    """Sum of the rounded curvature of the given rows (None: all) per node: float64 (nodes, outputs).
 
-    Whole numbers: the sums do not depend on the number of threads, and are rounded once.
+    ``curvature`` (outputs, n) is in units of 2**-30. Whole numbers: the sums do not depend on the
+    number of threads, and are rounded once.
     """
     count = len(leaf) if rows is None else len(rows)
     parts = threads.count if count >= MANY else 1

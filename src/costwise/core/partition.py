@@ -20,6 +20,7 @@ CHUNK = 8192
 
 # Columns of a split: where the feature's codes are, and which of them go left.
 BLOCK_, BYTE, STRIDE, STATES, BINS, CUT = range(6)
+SPLIT_COLUMNS = 6
 
 # Columns of a piece, the stretch of a node in one chunk: the split to apply, first position, end,
 # and, after the split, how many rows went left.
@@ -37,6 +38,56 @@ def goes_left(split, table):
             table[code] = 1 if state <= split[CUT] >> 1 else 0
 
 
+@kernel()
+def sides_of(splits):
+    """Table (splits, 256): 1 for codes that go left, 0 for others."""
+    table = np.empty((splits.shape[0], CODES), np.uint8)
+    for k in range(splits.shape[0]):
+        goes_left(splits[k], table[k])
+    return table
+
+
+@kernel()
+def divide_rows(block, shift, table, rows, all_rows, start, stop, right_rows):
+    """Rearrange positions ``start..stop``, left rows first; return where the right ones begin."""
+    left, right = np.uint64(start), np.uint64(0)
+    for i in range(start, stop):
+        row = np.int32(i) if all_rows else rows[i]
+        goes = np.uint64(table[(block[np.uint32(row)] >> shift) & np.uint64(255)])
+        # Written to both sides, one side advances: no jump to mispredict. The left side never
+        # overtakes the reading position.
+        rows[left] = row
+        right_rows[right] = row
+        left += goes
+        right += np.uint64(1) - goes
+    middle = np.int64(left)
+    for i in range(stop - middle):
+        rows[middle + i] = right_rows[i]
+    return middle
+
+
+@kernel()
+def divide_both(block, shift, table, rows, source, gradients, all_rows, start, stop, right):
+    """As :func:`divide_rows`; gradients travel along, from ``source`` to ``gradients``."""
+    right_rows, right_gradients = right
+    left, right_count = np.uint64(start), np.uint64(0)
+    for i in range(start, stop):
+        row = np.int32(i) if all_rows else rows[i]
+        goes = np.uint64(table[(block[np.uint32(row)] >> shift) & np.uint64(255)])
+        gradient = source[i]
+        gradients[left] = gradient
+        right_gradients[right_count] = gradient
+        rows[left] = row
+        right_rows[right_count] = row
+        left += goes
+        right_count += np.uint64(1) - goes
+    middle = np.int64(left)
+    for i in range(stop - middle):
+        rows[middle + i] = right_rows[i]
+        gradients[middle + i] = right_gradients[i]
+    return middle
+
+
 @kernel(
     "void(uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean, boolean, int64[:,::1],"
     " int64[:,::1], int64, int64)"
@@ -47,33 +98,18 @@ def divide(words, rows, source, gradients, all_rows, carry, splits, pieces, low,
     ``all_rows``: nothing was moved yet, position and row are the same. ``carry``: gradients travel
     with their rows, from ``source`` to ``gradients``, which may be one array.
     """
-    table = np.empty(CODES, np.uint8)
-    right_rows, right_gradients = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
+    tables = sides_of(splits)
+    right = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32)
     for p in range(low, high):
         split = splits[pieces[p, SPLIT]]
-        if p == low or pieces[p, SPLIT] != pieces[p - 1, SPLIT]:
-            goes_left(split, table)
         block, shift = words[split[BLOCK_]], np.uint64(8 * split[BYTE])
-        start, stop = pieces[p, LOW], pieces[p, HIGH]
-        left, right = np.uint64(start), np.uint64(0)
-        for i in range(start, stop):
-            row = np.int32(i) if all_rows else rows[i]
-            goes = np.uint64(table[(block[np.uint32(row)] >> shift) & np.uint64(255)])
-            # Written to both sides, one side advances: no jump to mispredict. The left side never
-            # overtakes the reading position.
-            if carry:
-                gradient = source[i]
-                gradients[left] = gradient
-                right_gradients[right] = gradient
-            rows[left] = row
-            right_rows[right] = row
-            left += goes
-            right += np.uint64(1) - goes
-        middle = np.int64(left)
-        for i in range(stop - middle):
-            rows[middle + i] = right_rows[i]
-            if carry:
-                gradients[middle + i] = right_gradients[i]
+        table, start, stop = tables[pieces[p, SPLIT]], pieces[p, LOW], pieces[p, HIGH]
+        if carry:
+            middle = divide_both(
+                block, shift, table, rows, source, gradients, all_rows, start, stop, right
+            )
+        else:
+            middle = divide_rows(block, shift, table, rows, all_rows, start, stop, right[0])
         pieces[p, LEFTS] = middle - start
 
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.dtypes import SUM, WORD
+from costwise.core.dtypes import QUANTUM, SUM, WORD
 from costwise.core.leaves import in_parts
-
-QUANTUM = 1e-9
-"""One quantum of money in the user's unit."""
 
 
 class Purchases:

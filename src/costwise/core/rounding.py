@@ -7,29 +7,51 @@ give the same rounded gradients, and an integer weight equals repetition, to the
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.dtypes import GRADIENT_BITS, SUM, WEIGHT_BITS
+from costwise.core.dtypes import GRADIENT, GRADIENT_BITS, SUM, WEIGHT_BITS
 
 ROWS = 65536
 """Rows in one piece of work."""
 
+CURVATURE_BITS = 30
+"""Curvatures are rounded to multiples of 2**-30."""
+
+# Adding 1.5 * 2**52 leaves the nearest whole number in the low bits, in a way that is vectorised.
+_SHIFT = 6755399441055744.0
+_SHIFT_BITS = np.int64(0x4338000000000000)
+
+
+@kernel(inline=True)
+def nearest(number):
+    """The nearest whole number (int64) of a number below 2**51 in size."""
+    return np.float64(number + _SHIFT).view(np.int64) - _SHIFT_BITS
+
+
+@kernel()
+def round_some(gradients, scale, rounded, found):
+    """Round some gradients; return the largest size, add to ``found`` the sum and the sum of squares."""
+    largest = 0.0
+    total, squares = np.int64(0), np.int64(0)
+    for i in range(gradients.shape[0]):
+        largest = max(largest, abs(gradients[i]))
+        value = nearest(gradients[i] * scale)
+        rounded[i] = np.int32(value)
+        total += value
+        squares += value * value
+    found[0] += total
+    found[1] += squares
+    return largest
+
 
 @kernel("float64(float64[::1], float64, int32[::1], int64, int64, int64[::1])")
-def round_part(gradients, scale, rounded, start, stop, squared):
-    """Round part of the gradients; return the largest size, note the sum of the rounded squares."""
-    largest = 0.0
-    squares = np.int64(0)
-    for i in range(start, stop):
-        size = abs(gradients[i])
-        largest = max(largest, size)
-        value = np.int64(np.rint(gradients[i] * scale))
-        rounded[i] = np.int32(value)
-        squares += value * value
-    squared[0] = squares
-    return largest
+def round_part(gradients, scale, rounded, start, stop, found):
+    """Round part of the gradients; return the largest size, note their sum and sum of squares."""
+    found[:] = 0
+    return round_some(gradients[start:stop], scale, rounded[start:stop], found)
 
 
 def exponent(largest):
@@ -38,37 +60,71 @@ def exponent(largest):
     return min(GRADIENT_BITS - math.frexp(largest)[1], 500) if largest > 0 else 0
 
 
+@dataclass
+class Rounded:
+    """Gradients of one tree as integers.
+
+    Attributes
+    ----------
+    values : int32 (width, n)
+        Gradients times ``2**exponent``, rounded.
+    exponent : int
+        The scale.
+    total : list of int
+        Their sum, per output.
+    squares : int
+        Sum of their squares over all outputs.
+    curvature : int32 or int64 (width, n), or None
+        Second derivatives times ``2**30``, rounded, where leaves take a Newton step.
+    """
+
+    values: np.ndarray
+    exponent: int
+    total: list[int]
+    squares: int
+    curvature: np.ndarray | None = None
+
+
 class Rounder:
-    """Rounds one vector of gradients after the other.
+    """Rounds one matrix of gradients (width, n) after the other, into one and the same place.
 
     The scale of the last call is tried first: it is right almost always, and the largest gradient,
     found in the same pass, tells when it was not.
     """
 
-    def __init__(self, n_rows, threads):
+    def __init__(self, width, n_rows, threads):
         self._threads = threads
         self._guess = 0
+        self._values = np.empty((width, n_rows), dtype=GRADIENT)
         parts = max(1, -(-n_rows // ROWS))
-        self._largest = np.empty(parts)
-        self._squares = np.empty((parts, 1), dtype=SUM)
+        self._largest = np.empty((width, parts))
+        self._found = np.empty((width, parts, 2), dtype=SUM)
 
-    def __call__(self, gradients, out):
-        """Round into ``out`` (int32); return (exponent, exact sum of squares of the rounded gradients)."""
+    def __call__(self, gradients, curvature=None):
+        """Return the :class:`Rounded` gradients, with the curvature (width, n) where it is given."""
+        width, n = gradients.shape
+        parts = self._largest.shape[1]
 
-        def work(part):
-            start, stop = part * ROWS, min((part + 1) * ROWS, len(gradients))
-            self._largest[part] = round_part(
-                gradients, scale, out, start, stop, self._squares[part]
+        def work(task):
+            k, part = divmod(task, parts)
+            start, stop = part * ROWS, min((part + 1) * ROWS, n)
+            self._largest[k, part] = round_part(
+                gradients[k], scale, self._values[k], start, stop, self._found[k, part]
             )
 
         while True:
             scale = math.ldexp(1.0, self._guess)
-            self._threads.run(len(self._largest), work)
+            self._threads.run(width * parts, work)
             right = exponent(float(self._largest.max()))
             if right == self._guess:
-                # A part sums at most 2**16 squares of 2**42; whole numbers of Python do the rest.
-                return right, sum(self._squares[:, 0].tolist())
+                break
             self._guess = right
+        # A part sums at most 2**16 squares of 2**42; whole numbers of Python do the rest.
+        total = [sum(part) for part in self._found[:, :, 0].tolist()]
+        squares = sum(self._found[:, :, 1].ravel().tolist())
+        if curvature is not None:
+            curvature = np.rint(np.ldexp(curvature, CURVATURE_BITS)).astype(SUM)
+        return Rounded(self._values, right, total, squares, curvature)
 
 
 def round_weights(weights, n_rows):

@@ -27,47 +27,66 @@ def _side(left, right, cut):
     return 2 * cut + (1 if left >= right else 0)
 
 
+@kernel(inline=True)
+def _as_float(number):
+    """An integer below 2**51 in size as a float: like the plain conversion, but vectorised."""
+    return np.int64(number + 0x4338000000000000).view(np.float64) - 6755399441055744.0
+
+
 @kernel()
-def scan_packed(histogram, base, states, bins, total, min_leaf):
+def _best_of(held, added, total, min_leaf, gains):
+    """First bin with the largest gain when all up to it, and ``added``, go left: (gain, bin).
+
+    ``held``: packed sums (bins,) up to each bin. In two loops, so that the divisions of the first
+    are vectorised. An empty bin has the gain of the one before it and never comes first.
+    """
+    weight, node_sum = np.float64(total & _COUNT), np.float64(total >> COUNT_BITS)
+    least = np.float64(min_leaf)
+    most = weight - least
+    for b in range(held.shape[0]):
+        both = held[b] + added
+        left = _as_float(both & _COUNT)
+        gain = squared_gain(_as_float(both >> COUNT_BITS), left, node_sum, weight)
+        allowed = (left >= least) & (left <= most) & (held[b] != 0)
+        gains[b] = gain if allowed else -np.inf
+    best, pick = -np.inf, -1
+    for b in range(held.shape[0]):
+        if gains[b] > best:
+            best, pick = gains[b], b
+    return best, pick
+
+
+@kernel()
+def scan_packed(histogram, states, bins, total, min_leaf, scratch):
     """Best cut of one feature: (gain, cut, packed sum of the left side); gain -inf if there is none.
 
     At equal gain the lower threshold wins, then "missing goes right".
     """
-    weight = total & _COUNT
-    node_weight, node_sum = np.float64(weight), np.float64(total >> COUNT_BITS)
-    missing = histogram[base + bins] if states > bins else np.int64(0)
-    best, cut, chosen = -np.inf, -1, np.int64(0)
-    held = np.int64(0)
+    held, gains = scratch[0][:bins], scratch[1][:bins]
+    sum_so_far = np.int64(0)
     for b in range(bins):
-        if histogram[base + b] == 0:  # no row here: the same partition as the cut before
-            continue
-        held += histogram[base + b]
-        left = held & _COUNT
-        if left >= min_leaf and weight - left >= min_leaf:
-            gain = squared_gain(
-                np.float64(held >> COUNT_BITS), np.float64(left), node_sum, node_weight
-            )
-            if gain > best:
-                best, chosen = gain, held
-                cut = 2 * b if missing != 0 else _side(left, weight - left, b)
-        if missing != 0:
-            both = held + missing
-            left = both & _COUNT
-            if left >= min_leaf and weight - left >= min_leaf:
-                gain = squared_gain(
-                    np.float64(both >> COUNT_BITS), np.float64(left), node_sum, node_weight
-                )
-                if gain > best:
-                    best, chosen, cut = gain, both, 2 * b + 1
-    return best, cut, chosen
+        sum_so_far += histogram[b]
+        held[b] = sum_so_far
+    best, pick = _best_of(held, np.int64(0), total, min_leaf, gains)
+    missing = histogram[bins] if states > bins else np.int64(0)
+    if missing != 0:
+        other, place = _best_of(held, missing, total, min_leaf, gains)
+        if other > best or (other == best and place < pick):
+            return other, 2 * place + 1, held[place] + missing
+    if pick < 0:
+        return best, -1, np.int64(0)
+    left = held[pick] & _COUNT
+    side = 2 * pick if missing != 0 else _side(left, (total & _COUNT) - left, pick)
+    return best, side, held[pick]
 
 
 @kernel()
-def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
+def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
     gain, cut, left = out
     own = np.empty(CODES, np.int64)
+    scratch = np.empty(CODES, np.int64), np.empty(CODES, np.float64)
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
@@ -80,7 +99,8 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
             if not allowed[feature]:
                 continue
             if last - first == 1:
-                found = scan_packed(histogram, column * CODES, states, bins, totals[node], min_leaf)
+                here = histogram[column * CODES : (column + 1) * CODES]
+                found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
             else:
                 # Sum over the other digits of the mixed-radix code, without a division.
                 for state in range(states):
@@ -88,12 +108,12 @@ def _scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf
                     for high in range(state * stride, CODES - stride + 1, states * stride):
                         for code in range(high, high + stride):
                             own[state] += histogram[column * CODES + code]
-                found = scan_packed(own, 0, states, bins, totals[node], min_leaf)
+                found = scan_packed(own, states, bins, totals[node], min_leaf, scratch)
             gain[node, feature], cut[node, feature], left[node, feature] = found
 
 
 @kernel(inline=True)
-def _wanted(block, members, offsets, allowed):
+def block_is_wanted(block, members, offsets, allowed):
     """Whether a block holds an allowed feature."""
     wanted = False
     for m in range(offsets[block * BLOCK], offsets[(block + 1) * BLOCK]):
@@ -117,7 +137,7 @@ def score_packed(
     """
     spare = np.empty(BLOCK * CODES, np.int64)
     for block in range(low, high):
-        if not _wanted(block, members, offsets, allowed):
+        if not block_is_wanted(block, members, offsets, allowed):
             continue
         for k in range(jobs.shape[0]):
             job = jobs[k]
@@ -128,7 +148,7 @@ def score_packed(
                     words[block], rows, gradients, pieces[p, LOW], pieces[p, HIGH], all_rows, own
                 )
             if job[NODE] >= 0:
-                _scan_packed_block(
+                scan_packed_block(
                     own,
                     block,
                     job[NODE],
@@ -141,7 +161,7 @@ def score_packed(
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
                 subtract(other, own)
-                _scan_packed_block(
+                scan_packed_block(
                     other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
                     (gain, cut, left),
                 )  # fmt: skip
@@ -215,7 +235,7 @@ def score_wide(
     """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
     spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
     for block in range(low, high):
-        if not _wanted(block, members, offsets, allowed):
+        if not block_is_wanted(block, members, offsets, allowed):
             continue
         for k in range(jobs.shape[0]):
             job = jobs[k]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from costwise.core import leaves
 from costwise.core.binning import Bins, Layout, encode_matrix, find_bins
-from costwise.core.dtypes import GRADIENT, PACKED_ROWS, SUM
+from costwise.core.dtypes import PACKED_ROWS, SUM
 from costwise.core.engine import Engine
 from costwise.core.grower import Grower, Grown, Rules
 from costwise.core.purchases import Meetings, Purchases, RowPurchases
-from costwise.core.rounding import Rounder, round_weights
+from costwise.core.rounding import Rounded, Rounder, round_weights
+from costwise.core.team_grower import TeamGrower
 from costwise.core.threads import Threads
 from costwise.core.trees import Trees
 from costwise.costs import FlatCosts
@@ -180,16 +182,26 @@ class Booster:
             if settings.penalty == "row"
             else Purchases(*prices, at_once=settings.reuse_within_round)
         )
-        self._engine = Engine(data.words, data.layout, threads)
-        self._grower = Grower(self._engine, self.purchases)
+        self._suits_team = TeamGrower.suits(data.layout, self.purchases, settings.max_depth)
         self._rounders: dict[int, Rounder] = {}
-        self._rounded: npt.NDArray[np.int32] = np.empty((0, 0), dtype=GRADIENT)
         self._leaf: npt.NDArray[np.uint16] = np.empty(self.n_rows, dtype=leaves.LEAF)
         self._all = np.ones(len(costs.price), dtype=bool)
 
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self.data.words, self.data.layout, self.threads)
+
+    @cached_property
+    def _grower(self) -> Grower:
+        return Grower(self._engine, self.purchases)
+
+    @cached_property
+    def _team(self) -> TeamGrower:
+        return TeamGrower(self.data.words, self.data.layout, self.purchases, self.threads)
+
     def grow(
         self,
-        gradients: Floats,
+        gradients: Floats | Rounded,
         sample: Sample | None = None,
         output: int = 0,
         curvature: Floats | None = None,
@@ -197,48 +209,73 @@ class Booster:
     ) -> Tree:
         """Grow one tree on negative gradients (width, n).
 
-        With ``curvature`` of the same shape, leaf values are one Newton step (times ``factor``)
-        instead of the mean.
+        With ``curvature`` of the same shape (or among what was rounded), leaf values are one Newton
+        step (times ``factor``) instead of the mean.
         """
         sample = sample or Sample()
-        exponent, pieces, total, squares = self._begin(gradients, sample)
-        rules = self._rules(exponent, total, squares)
+        if not isinstance(gradients, Rounded):
+            gradients = self._round(gradients, curvature)
         allowed = self._all if sample.features is None else sample.features
-        grown = self._grower.grow(pieces, total, rules, allowed)
-        route = leaves.Route(grown, self.data.layout)
-        route.leaves(self.data.words, self.threads, self._leaf)
-        if curvature is None:
-            value = self._means(grown, exponent)
+        grown, route = self._grow(gradients, sample, allowed)
+        if gradients.curvature is None:
+            value = self._means(grown, gradients.exponent)
         else:
-            value = self._newton_steps(grown, exponent, curvature, sample) * factor
+            value = self._newton_steps(grown, gradients, sample) * factor
         return Tree(grown, value * self.settings.learning_rate, route, output)
 
-    def _begin(
-        self, gradients: Floats, sample: Sample
-    ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
-        """Round the gradients and begin a tree: exponent, root pieces, totals, sum of squares."""
+    def _round(self, gradients: Floats, curvature: Floats | None = None) -> Rounded:
         width, n = gradients.shape
-        if self._rounded.shape != (width, n):
-            self._rounded = np.empty((width, n), dtype=GRADIENT)
-        rounder = self._rounders.setdefault(width, Rounder(width * n, self.threads))
-        exponent, squares = rounder(gradients.reshape(-1), self._rounded.reshape(-1))
-        rows = slice(None) if sample.rows is None else sample.rows
-        if width == 1 and not len(self.data.weight) and n <= PACKED_ROWS:
-            rounded = self._rounded[0]
-            pieces = self._engine.begin(gradients=rounded, chosen=sample.rows)
-            chosen = rounded[rows]
-            count = len(chosen)
-            if sample.rows is not None:
-                squares = int((chosen.astype(SUM) ** 2).sum())
-            total = np.array([count, chosen.sum(dtype=SUM)])
-            return exponent, pieces, total, float(squares)
-        statistics = np.empty((n, width + 1), dtype=SUM)
+        rounder = self._rounders.setdefault(width, Rounder(width, n, self.threads))
+        rounded: Rounded = rounder(gradients, curvature)
+        return rounded
+
+    def _grow(
+        self, rounded: Rounded, sample: Sample, allowed: npt.NDArray[np.bool_]
+    ) -> tuple[Grown, leaves.Route]:
+        """Grow the tree and find the leaf of every row, the fast way where it can be had."""
+        everywhere = sample.rows is None
+        if self._suits_team and self._is_packed(rounded):
+            total, squares = self._packed_sums(rounded, sample)
+            rules = self._rules(rounded.exponent, total, squares)
+            leaf = self._leaf if everywhere else None
+            grown = self._team.grow(rounded.values[0], sample.rows, total, rules, allowed, leaf)
+        else:
+            pieces, total, squares = self._begin(rounded, sample)
+            rules = self._rules(rounded.exponent, total, squares)
+            grown = self._grower.grow(pieces, total, rules, allowed)
+        route = leaves.Route(grown, self.data.layout)
+        if not (everywhere and self._suits_team and self._is_packed(rounded)):
+            route.leaves(self.data.words, self.threads, self._leaf)
+        return grown, route
+
+    def _is_packed(self, rounded: Rounded) -> bool:
+        """Whether counts and sums fit one number: one output, unit weights."""
+        width, n = rounded.values.shape
+        return width == 1 and not len(self.data.weight) and n <= PACKED_ROWS
+
+    def _packed_sums(self, rounded: Rounded, sample: Sample) -> tuple[npt.NDArray[np.int64], float]:
+        """Count and sum of the gradients of the sample, and the sum of their squares."""
+        if sample.rows is None:
+            return np.array([self.n_rows, rounded.total[0]]), float(rounded.squares)
+        chosen = rounded.values[0][sample.rows].astype(SUM)
+        return np.array([len(chosen), chosen.sum()]), float(int((chosen**2).sum()))
+
+    def _begin(
+        self, rounded: Rounded, sample: Sample
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+        """Begin a tree the general way: root pieces, totals, sum of squares."""
+        if self._is_packed(rounded):
+            pieces = self._engine.begin(gradients=rounded.values[0], chosen=sample.rows)
+            return pieces, *self._packed_sums(rounded, sample)
+        values = rounded.values.T
+        statistics = np.empty((len(values), values.shape[1] + 1), dtype=SUM)
         statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
-        np.multiply(self._rounded.T, statistics[:, :1], out=statistics[:, 1:])
+        np.multiply(values, statistics[:, :1], out=statistics[:, 1:])
         pieces = self._engine.begin(statistics=statistics, chosen=sample.rows)
+        rows = slice(None) if sample.rows is None else sample.rows
         chosen = statistics[rows]
-        weighted = float((self._rounded.T[rows] * chosen[:, 1:].astype(np.float64)).sum())
-        return exponent, pieces, chosen.sum(axis=0), weighted
+        weighted = float((values[rows] * chosen[:, 1:].astype(np.float64)).sum())
+        return pieces, chosen.sum(axis=0), weighted
 
     def _rules(self, exponent: int, total: npt.NDArray[np.int64], squares: float) -> Rules:
         """Translate the settings into the units of the rounded statistics."""
@@ -259,20 +296,19 @@ class Booster:
         means: Floats = np.ldexp(total[:, 1:] / total[:, :1], -exponent)
         return means
 
-    def _newton_steps(
-        self, grown: Grown, exponent: int, curvature: Floats, sample: Sample
-    ) -> Floats:
+    def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
         """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
         below = leaves.curvature_sums(
-            self._leaf, sample.rows, curvature, self.data.weight, len(grown.feature), self.threads
-        )
+            self._leaf, sample.rows, rounded.curvature, self.data.weight, len(grown.feature),
+            self.threads,
+        )  # fmt: skip
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
         above = np.array(grown.total).astype(np.float64)[:, 1:]
         steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
-        return np.ldexp(steps, -exponent)
+        return np.ldexp(steps, -rounded.exponent)
 
     def add(self, tree: Tree, total: Floats) -> None:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
@@ -299,8 +335,9 @@ class Booster:
 
     def root_gains(self, gradients: Floats) -> Floats:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
-        exponent, pieces, total, squares = self._begin(gradients, Sample())
-        rules = self._rules(exponent, total, squares)
+        rounded = self._round(gradients)
+        pieces, total, squares = self._begin(rounded, Sample())
+        rules = self._rules(rounded.exponent, total, squares)
         gains: Floats = self._grower.root_gains(pieces, total, rules, self._all) * rules.unit
         return gains
 

@@ -15,9 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.core import gradients as kernels
+from costwise.core import slopes
+from costwise.core.rounding import Rounded, Rounder
 from costwise.core.threads import Threads
 
 Floats = npt.NDArray[np.float64]
+
+Slopes = Callable[[Floats, Floats], tuple[float, list[Rounded]]]
+"""From scores ``(total, base)`` to the mean loss and the rounded gradients of every tree to grow."""
 
 _NOTHING: Floats = np.empty(0)
 
@@ -77,6 +82,24 @@ class Loss(ABC):
         threads.run(-(-n // step), work)
         return out
 
+    def slopes(self, *, together: bool, newton: bool, threads: Threads) -> Slopes:
+        """Gradients as trees take them, round after round.
+
+        ``together``: one tree for all outputs instead of one for each; ``newton``: with curvature.
+        """
+        n = len(self.y)
+        gradients = np.empty((self.n_outputs, n))
+        parts = [gradients] if together else [row[None, :] for row in gradients]
+        rounders = [Rounder(len(part), n, threads) for part in parts]
+
+        def at(total: Floats, base: Floats) -> tuple[float, list[Rounded]]:
+            loss = self.gradients(total, base, gradients, threads)
+            bends = [self.curvature(part, threads) if newton else None for part in parts]
+            pairs = zip(rounders, parts, bends, strict=True)
+            return loss, [rounder(part, bend) for rounder, part, bend in pairs]
+
+        return at
+
     def _share(self, k: int) -> float:
         """Share of a class in the weight; half a row for a class that no row is left of."""
         count = _sum((self.y == k).astype(np.float64), self.weight)
@@ -87,11 +110,25 @@ class _Compiled(Loss):
     """A loss whose gradients come from one kernel, row by row."""
 
     kernel: Callable[..., Any]
+    code: int
 
     def gradients(self, total: Floats, base: Floats, out: Floats, threads: Threads) -> float:
         """Run the kernel."""
         loss = kernels.in_parts(type(self).kernel, total, base, self.y, self.weight, out, threads)
         return float(loss) / self.total_weight
+
+    def slopes(self, *, together: bool, newton: bool, threads: Threads) -> Slopes:
+        """Gradients and rounding in one pass."""
+        compiled = slopes.Slopes(
+            self.code, self.y, self.weight, self.n_outputs, together=together, curved=newton,
+            threads=threads,
+        )  # fmt: skip
+
+        def at(total: Floats, base: Floats) -> tuple[float, list[Rounded]]:
+            loss, rounded = compiled(total, base)
+            return loss / self.total_weight, rounded
+
+        return at
 
 
 class Squared(_Compiled):
@@ -99,6 +136,7 @@ class Squared(_Compiled):
 
     newton_factor = None
     kernel = staticmethod(kernels.squared)
+    code = slopes.SQUARED
 
     def base(self) -> Floats:
         """The mean."""
@@ -109,6 +147,7 @@ class Logistic(_Compiled):
     """Log-loss of two classes; the score is the log-odds of the second."""
 
     kernel = staticmethod(kernels.logistic)
+    code = slopes.LOGISTIC
 
     def base(self) -> Floats:
         """The log-odds of the class frequencies."""
@@ -120,6 +159,7 @@ class Multinomial(_Compiled):
     """Log-loss of K classes; the scores are logits."""
 
     kernel = staticmethod(kernels.multinomial)
+    code = slopes.MULTINOMIAL
 
     def __init__(self, y: Floats, n_classes: int, weight: Floats = _NOTHING) -> None:
         super().__init__(y, weight)

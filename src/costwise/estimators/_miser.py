@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core.compile import say_if_cold
-from costwise.core.splitting import score_packed
+from costwise.core.leaves import add_values
 from costwise.core.threads import Threads, count_threads
 from costwise.core.trees import Trees
 from costwise.costs import Costs, as_floats
@@ -169,7 +169,7 @@ class Miser(CostAware):
             self.seed_ = (
                 0 if fixed else int(check_random_state(self.random_state).randint(2**31 - 1))
             )
-        say_if_cold(score_packed)
+        say_if_cold(add_values)
 
     def _fit(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.core.purchases import Meetings
+from costwise.core.rounding import Rounded
 from costwise.core.threads import Threads
 from costwise.costs import FlatCosts, as_float
 from costwise.estimators._boosting import BinnedData, Booster, Sample, Settings, Tree
@@ -132,13 +133,14 @@ class Rounds:
 
     def run(self) -> None:
         """Run all rounds; an interrupt keeps the rounds that were completed."""
-        gradients = np.empty_like(self.total)
-        loss = self.loss.gradients(self.total, self.base, gradients, self.threads)
+        newton = self.plan.newton and self.loss.newton_factor is not None
+        slopes = self.loss.slopes(together=self.plan.vector, newton=newton, threads=self.threads)
+        _, gradients = slopes(self.total, self.base)
         try:
             with _progress(self.plan, self.first_round) as show:
                 for number in range(self.first_round, self.plan.n_rounds):
                     grown = self._round(number, gradients)
-                    loss = self.loss.gradients(self.total, self.base, gradients, self.threads)
+                    loss, gradients = slopes(self.total, self.base)
                     row = self._trace_row(number, loss)
                     self.trees += grown
                     self.trace.append(row)
@@ -150,24 +152,15 @@ class Rounds:
                 stacklevel=5,
             )
 
-    def _round(self, number: int, gradients: Floats) -> list[Tree]:
+    def _round(self, number: int, gradients: list[Rounded]) -> list[Tree]:
         """Grow the trees of one round on gradients that were computed once, before its first tree."""
         rng = np.random.default_rng([self.plan.seed, number]) if self.plan.draws else None
         rows = self._some_rows(rng)
-        groups = (
-            [slice(None)] if self.plan.vector else [slice(k, k + 1) for k in range(len(gradients))]
-        )
+        factor = self.loss.newton_factor or 1.0
         grown = []
-        for output, group in enumerate(groups):
-            part = gradients[group]
-            factor = self.loss.newton_factor if self.plan.newton else None
-            tree = self.booster.grow(
-                part,
-                Sample(rows, self._some_features(rng)),
-                output,
-                None if factor is None else self.loss.curvature(part, self.threads),
-                1.0 if factor is None else factor,
-            )
+        for output, part in enumerate(gradients):
+            sample = Sample(rows, self._some_features(rng))
+            tree = self.booster.grow(part, sample, output, factor=factor)
             self.booster.add(tree, self.total)
             if self.held is not None:
                 held = self.held

@@ -1,0 +1,133 @@
+"""From scores to rounded gradients in one pass: a few rows at a time, while they are in cache.
+
+The gradients themselves are never written to memory.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.dtypes import GRADIENT, SUM
+from costwise.core.gradients import FEW, ROWS, bend, logistic, multinomial, squared
+from costwise.core.rounding import CURVATURE_BITS, Rounded, exponent, nearest, round_some
+
+SQUARED, LOGISTIC, MULTINOMIAL = range(3)
+
+HELD = 2048
+"""Rows whose gradients are held at once."""
+
+_CURVATURE = float(2**CURVATURE_BITS)
+
+
+@kernel()
+def _gradients(loss, total, base, y, weights, out, start, stop):
+    """Gradients of rows ``start..stop`` by one of the built-in losses; returns their loss."""
+    if loss == SQUARED:
+        return squared(total, base, y, weights, out, start, start, stop)
+    if loss == LOGISTIC:
+        return logistic(total, base, y, weights, out, start, start, stop)
+    return multinomial(total, base, y, weights, out, start, start, stop)
+
+
+@kernel(
+    "void(int64, float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], int32[:,::1],"
+    " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], int64, int64)"
+)
+def round_slopes(
+    loss, total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
+):
+    """Round the gradients of parts ``low..high``, and the curvature where there is room for it.
+
+    Per part: the loss, the largest gradient of every output (parts, outputs), and the sum and sum
+    of squares of the rounded ones (parts, outputs, 2).
+    """
+    held = np.empty((total.shape[0], HELD))
+    for part in range(low, high):
+        losses[part] = 0.0
+        largest[part] = 0.0
+        found[part] = 0
+        for start in range(part * ROWS, min((part + 1) * ROWS, total.shape[1]), HELD):
+            stop = min(start + HELD, (part + 1) * ROWS, total.shape[1])
+            losses[part] += _gradients(loss, total, base, y, weights, held, start, stop)
+            for k in range(total.shape[0]):
+                own = held[k, : stop - start]
+                size = round_some(own, scale[k], rounded[k, start:stop], found[part, k])
+                largest[part, k] = max(largest[part, k], size)
+                if curvature.shape[0] > 0:
+                    bends = curvature[k, start:stop]
+                    for j in range(stop - start):
+                        bends[j] = np.int32(nearest(bend(own[j]) * _CURVATURE))
+
+
+class Slopes:
+    """Rounded gradients of a built-in loss, round after round, into one and the same place.
+
+    Parameters
+    ----------
+    loss : int
+        One of the codes of this module.
+    y, weights : float64 (n,)
+        Targets, and sample weights (empty for unit weights).
+    n_outputs : int
+        Scores per row.
+    together : bool
+        One tree for all outputs, so that they share a scale.
+    curved : bool
+        Round the curvature too.
+    threads : Threads
+        Who does the work.
+    """
+
+    def __init__(self, loss, y, weights, n_outputs, *, together, curved, threads):
+        self._loss, self._y, self._weights, self._threads = loss, y, weights, threads
+        self._together = together
+        shape = (n_outputs, len(y))
+        self._values = np.empty(shape, dtype=GRADIENT)
+        self._curvature = np.empty(shape if curved else (0, 0), dtype=GRADIENT)
+        self._guess = [0] * n_outputs
+        parts = max(1, -(-len(y) // ROWS))
+        self._losses = np.empty(parts)
+        self._largest = np.empty((parts, n_outputs))
+        self._found = np.empty((parts, n_outputs, 2), dtype=SUM)
+
+    def __call__(self, total, base):
+        """Return the sum of the losses at ``base + total``, and one :class:`Rounded` per tree to grow."""
+        parts = len(self._losses)
+        tasks = 1 if total.shape[1] < FEW else min(parts, 2 * self._threads.count)
+
+        def work(task):
+            round_slopes(
+                self._loss, total, base, self._y, self._weights, scale, self._values, self._curvature,
+                self._losses, self._largest, self._found, task * parts // tasks,
+                (task + 1) * parts // tasks,
+            )  # fmt: skip
+
+        while True:
+            scale = np.ldexp(1.0, self._guess)
+            self._threads.run(tasks, work)
+            # The scale of the last round is right almost always; the largest gradient tells.
+            largest = self._largest.max(axis=0).tolist()
+            if self._together:
+                largest = [max(largest)] * len(largest)
+            right = [exponent(size) for size in largest]
+            if right == self._guess:
+                return math.fsum(self._losses.tolist()), self._rounded()
+            self._guess = right
+
+    def _rounded(self):
+        # Whole numbers of Python do not overflow.
+        found = self._found.transpose(1, 2, 0).tolist()
+        sums = [(sum(total), sum(squares)) for total, squares in found]
+        outputs = range(len(sums))
+        groups = [slice(None)] if self._together else [slice(k, k + 1) for k in outputs]
+        return [
+            Rounded(
+                self._values[group], self._guess[group][0], [total for total, _ in sums[group]],
+                sum(squares for _, squares in sums[group]),
+                self._curvature[group] if len(self._curvature) else None,
+            )
+            for group in groups
+        ]  # fmt: skip

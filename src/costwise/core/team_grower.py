@@ -1,0 +1,134 @@
+"""Growing one tree in one call: the fast way where it applies.
+
+:class:`costwise.core.grower.Grower` is the general way: any statistics, prices by row, rows that may
+lie elsewhere. Most trees need none of it: unit weights, one output, prices that are paid once for
+all rows, few columns, little depth. :class:`TeamGrower` grows these, split for split the same, with
+all threads inside one kernel from beginning to end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core import team_growth as growth
+from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, ROW, SUM
+from costwise.core.grower import Grown, unpack
+from costwise.core.partition import CHUNK
+from costwise.core.purchases import Purchases
+from costwise.core.team import CAN_TEAM, counters
+
+MAX_BLOCKS = 16
+"""Beyond this many blocks, histograms that a thread has to itself no longer stay in cache."""
+
+MAX_DEPTH = 7
+"""Deeper trees have many small nodes, whose histograms would be cleared and added up for nothing."""
+
+SMALL = 1 << 19
+"""Histogram updates at the root below which waking other threads does not pay."""
+
+_NO_LEAVES = np.empty(0, dtype=np.uint16)
+
+
+class TeamGrower:
+    """Grows trees of one output on packed statistics.
+
+    Parameters
+    ----------
+    words : uint64 (blocks, n)
+        Code words.
+    layout : Layout
+        Where features lie in them.
+    purchases : Purchases
+        The prices; paid once for all rows.
+    threads : Threads
+        Who does the work.
+    """
+
+    def __init__(self, words, layout, purchases, threads):
+        self._words, self._layout, self._purchases, self._threads = (
+            words,
+            layout,
+            purchases,
+            threads,
+        )
+        n = words.shape[1]
+        many = CAN_TEAM and n * len(words) * BLOCK >= SMALL
+        self._team = threads.count if many else 1
+        # Some chunks for each thread, so that nobody waits long for the last one.
+        self._chunk = int(min(CHUNK, max(256, -(-n // (4 * self._team)))))
+        self._rows = np.empty(n, dtype=ROW)
+        self._columns = np.array(layout.columns, dtype=SUM)
+        self._depth = -1
+
+    @staticmethod
+    def suits(layout, purchases, max_depth):
+        """Whether trees of this kind can be grown this way."""
+        return (
+            type(purchases) is Purchases
+            and layout.n_blocks <= MAX_BLOCKS
+            and 1 <= max_depth <= MAX_DEPTH
+        )
+
+    def _make_room(self, depth, d):
+        """Arrays for trees of this depth; they are used again for every tree."""
+        nodes, widest, blocks = 2 ** (depth + 1) - 1, 2 ** (depth - 1), len(self._words)
+        self._tree = np.empty((nodes, 6), dtype=SUM)
+        self._net = np.empty(nodes)
+        self._order = np.empty(nodes, dtype=SUM)
+        self._level = np.empty((widest, 2), dtype=SUM)
+        self._jobs = np.empty((max(widest // 2, 1), 3), dtype=SUM)
+        self._divides = np.empty(widest, dtype=SUM)
+        self._picks = np.empty((widest, 3), dtype=SUM)
+        bins = BLOCK * CODES
+        self._private = np.empty((self._team, max(widest // 2, 1), blocks, bins), dtype=SUM)
+        self._held = np.empty((2, widest, blocks, bins), dtype=SUM)
+        self._gain = np.empty((widest, d))
+        self._cut = np.empty((widest, d), dtype=np.int32)
+        self._left = np.empty((widest, d), dtype=SUM)
+        self._depth = depth
+
+    def grow(self, gradients, chosen, total, rules, allowed, leaf=None):
+        """Grow a tree on rounded gradients (n,).
+
+        ``chosen``: the rows (ascending) that it sees, None for all; ``total``: their number and the
+        sum of their gradients. Fills ``leaf`` (n,), where given, with the leaf of every row.
+        """
+        if self._depth != rules.max_depth:
+            self._make_room(rules.max_depth, len(allowed))
+        count = int(total[0])
+        if chosen is not None:
+            self._rows[:count] = chosen
+        low = np.arange(0, count, self._chunk)
+        bounds = np.empty((len(low), len(self._tree), 2), dtype=SUM)
+        bounds[:, 0, 0], bounds[:, 0, 1] = low, np.minimum(low + self._chunk, count)
+        packed = (int(total[1]) << COUNT_BITS) + count
+        self._tree[0] = (-1, -1, -1, -1, packed, growth.TOGETHER)
+        self._net[:] = 0.0
+        self._level[0] = (0, 1)
+        self._jobs[0] = (0, -1, -1)
+        self._gain[0] = -np.inf
+        plan = np.array([1, 1, 1, 0, 0, count < 2 * rules.min_leaf], dtype=SUM)
+        shared = counters(rules.max_depth + 1)
+        bought = self._purchases
+        opened = np.zeros(len(bought.fee), dtype=bool)
+        opened[bought.group[bought.bought & (bought.group >= 0)]] = True
+        arguments = (
+            self._words, self._rows, gradients, chosen is None, self._chunk, self._layout.members,
+            self._layout.offsets, self._layout.place, self._columns, allowed, bought.prices(),
+            bought.price, bought.group, bought.bought.copy(), opened, float(rules.unit),
+            float(rules.rate), float(rules.floor), bought.at_once, rules.min_leaf, rules.max_depth,
+            self._tree, self._net, self._order, bounds, self._level, self._jobs, plan,
+            self._divides, self._picks, self._private, self._held, self._gain, self._cut,
+            self._left, _NO_LEAVES if leaf is None else leaf, shared,
+        )  # fmt: skip
+        self._threads.run(self._team, lambda me: growth.grow_together(*arguments, me))
+        for feature in self._order[: plan[growth.TAKEN]].tolist():
+            bought.taken(feature)
+        return self._grown(int(plan[growth.NODES]))
+
+    def _grown(self, nodes):
+        """The tree as others know it."""
+        feature, cut, left, right, total, _ = self._tree[:nodes].T.tolist()
+        return Grown(
+            feature, cut, left, right, [unpack(t) for t in total], self._net[:nodes].tolist()
+        )

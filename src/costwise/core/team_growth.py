@@ -1,0 +1,311 @@
+"""The kernel of :mod:`costwise.core.team_grower`: a whole tree, grown by a team of threads.
+
+Every level takes three steps, and the team meets after each:
+
+1. *sweep*: chunk by chunk, while its codes are in cache, split the nodes that were chosen on the
+   level above and add the smaller child of each to the histograms that a thread has to itself;
+2. *scan*: block by block, add up the histograms of all threads, subtract to get the larger
+   children, and find the best cut of every feature;
+3. *choose*, by one thread: take splits, best net worth first, and plan the next level.
+
+Which thread takes which chunk is left to chance; sums of integers do not depend on it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from costwise.core.compile import kernel
+from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, QUANTUM
+from costwise.core.histogram import add_in_order, add_prepared, pack
+from costwise.core.partition import BLOCK_, BYTE, SPLIT_COLUMNS, divide_rows, goes_left
+from costwise.core.splitting import block_is_wanted, choose, scan_packed_block
+from costwise.core.team import meet, take
+
+_COUNT = np.int64((1 << COUNT_BITS) - 1)
+
+# Columns of the tree: its split, its children, its packed sum, and whether its rows lie together.
+FEATURE, CUT, LEFT, RIGHT, TOTAL, STATE = range(6)
+APART, TOGETHER, DIVIDED = range(3)
+
+# Columns of a level: number of the node in the tree, whether it is scored.
+NODE, SCORED = range(2)
+
+# Columns of a job: place in the level of the child to build, of its sibling (-1: none), and of their
+# parent in the level above.
+SMALL, LARGE, PARENT = range(3)
+
+# Entries of the plan: nodes, level, jobs, nodes to divide, splits taken, and whether the tree is done.
+NODES, IN_LEVEL, JOBS, DIVIDES, TAKEN, DONE = range(6)
+
+
+@kernel()
+def split_of(feature, cut, layout):
+    """A split as :mod:`costwise.core.partition` takes it."""
+    members, _, place, columns = layout
+    m = place[feature]
+    split = np.empty(SPLIT_COLUMNS, np.int64)
+    split[0], split[1] = columns[m] // BLOCK, columns[m] % BLOCK
+    split[2], split[3], split[4], split[5] = members[m, 1], members[m, 2], members[m, 3], cut
+    return split
+
+
+@kernel()
+def _next(shared, team, phase, last):
+    """Number of the next task: of the team's, or, alone, the one after the last."""
+    return take(shared, phase) if team > 1 else last + 1
+
+
+@kernel()
+def _sweep(
+    data, layout, wanted, tree, bounds, level, jobs, plan, divides, private, shared, team, depth
+):
+    """Split the chosen nodes and add up the smaller child of each, chunk by chunk."""
+    words, rows, gradients, all_rows, chunk = data
+    offsets = layout[1]
+    half = np.empty(words.shape[0], np.bool_)
+    for b in range(words.shape[0]):
+        half[b] = offsets[b * BLOCK + BLOCK // 2] == offsets[(b + 1) * BLOCK]
+    private[: plan[JOBS]] = 0
+    tables = np.empty((plan[DIVIDES], CODES), np.uint8)
+    splits = np.empty((plan[DIVIDES], SPLIT_COLUMNS), np.int64)
+    for k in range(plan[DIVIDES]):
+        splits[k] = split_of(tree[divides[k], FEATURE], tree[divides[k], CUT], layout)
+        goes_left(splits[k], tables[k])
+    right_rows, packed = np.empty(chunk, np.int32), np.empty(chunk, np.int64)
+    c = _next(shared, team, depth, -1)
+    while c < bounds.shape[0]:
+        here = bounds[c]
+        for k in range(plan[DIVIDES]):
+            node = divides[k]
+            low, high = here[node, 0], here[node, 1]
+            middle = divide_rows(
+                words[splits[k, BLOCK_]], np.uint64(8 * splits[k, BYTE]), tables[k], rows,
+                all_rows and depth == 1, low, high, right_rows,
+            )  # fmt: skip
+            here[tree[node, LEFT], 0], here[tree[node, LEFT], 1] = low, middle
+            here[tree[node, RIGHT], 0], here[tree[node, RIGHT], 1] = middle, high
+        for job in range(plan[JOBS]):
+            node = level[jobs[job, SMALL], NODE]
+            low, high = here[node, 0], here[node, 1]
+            if all_rows and depth == 0:
+                for b in range(words.shape[0]):
+                    if wanted[b]:
+                        add_in_order(words[b], gradients, low, high, half[b], private[job, b])
+            else:
+                for i in range(low, high):
+                    packed[i - low] = pack(gradients[np.uint32(rows[i])])
+                for b in range(words.shape[0]):
+                    if wanted[b]:
+                        add_prepared(words[b], rows, packed, low, high, half[b], private[job, b])
+        c = _next(shared, team, depth, c)
+
+
+@kernel()
+def _add_up(private, job, block, out):
+    """Sum of the histograms of all threads."""
+    if private.shape[0] == 1:
+        out[:] = private[0, job, block]
+        return
+    one, other = private[0, job, block], private[1, job, block]
+    for i in range(out.shape[0]):
+        out[i] = one[i] + other[i]
+    for thread in range(2, private.shape[0]):
+        one = private[thread, job, block]
+        for i in range(out.shape[0]):
+            out[i] += one[i]
+
+
+@kernel()
+def _difference(whole, part, out):
+    for i in range(out.shape[0]):
+        out[i] = whole[i] - part[i]
+
+
+@kernel()
+def _scan(
+    layout, wanted, allowed, tree, level, jobs, plan, private, above, held, found, min_leaf, me
+):
+    """Histograms of all nodes of the level, and the best cut of every feature in them."""
+    members, offsets, _, _ = layout
+    team = private.shape[0]
+    totals = np.empty(plan[IN_LEVEL], np.int64)
+    for k in range(plan[IN_LEVEL]):
+        totals[k] = tree[level[k, NODE], TOTAL]
+    for b in range(me, wanted.shape[0], team):
+        if not wanted[b]:
+            continue
+        for job in range(plan[JOBS]):
+            small, large, parent = jobs[job, SMALL], jobs[job, LARGE], jobs[job, PARENT]
+            own = held[small, b]
+            _add_up(private, job, b, own)
+            if level[small, SCORED]:
+                scan_packed_block(
+                    own, b, small, (members, offsets), allowed, totals, min_leaf, found
+                )
+            if large >= 0:
+                _difference(above[parent, b], own, held[large, b])
+                scan_packed_block(
+                    held[large, b], b, large, (members, offsets), allowed, totals, min_leaf, found
+                )
+
+
+@kernel()
+def _buy(feature, money):
+    """Let what a split needs be free from now on; see :class:`costwise.core.purchases.Purchases`."""
+    prices, price, group, bought, opened = money
+    bought[feature] = True
+    prices[0, feature] = 0.0
+    g = group[feature]
+    if g >= 0 and not opened[g]:
+        opened[g] = True
+        for other in range(price.shape[0]):
+            if group[other] == g and not bought[other]:
+                prices[0, other] = price[other] * QUANTUM
+
+
+@kernel()
+def _take_splits(tree, net, order, level, plan, picks, found, money, unit, rate, floor, at_once):
+    """Take splits of the level, best net worth first: picks (k, 3) of feature, cut and left sum."""
+    gain, cut, left = found
+    prices = money[0]
+    count, d = plan[IN_LEVEL], gain.shape[1]
+    pending = level[:count, SCORED] == 1
+    picks[:count, 0] = -1
+    while True:
+        pick = choose(gain[:count], unit, prices, rate, pending, floor)
+        if pick < 0:
+            return
+        k, feature = pick // d, pick % d
+        pending[k] = False
+        net[level[k, NODE]] = gain[k, feature] * unit - rate * prices[0, feature]
+        order[plan[TAKEN]] = feature
+        plan[TAKEN] += 1
+        if at_once and not money[3][feature]:
+            _buy(feature, money)
+        picks[k, 0], picks[k, 1], picks[k, 2] = feature, cut[k, feature], left[k, feature]
+
+
+@kernel()
+def _add_leaf(tree, plan, total):
+    node = plan[NODES]
+    plan[NODES] += 1
+    tree[node, FEATURE] = tree[node, CUT] = tree[node, LEFT] = tree[node, RIGHT] = -1
+    tree[node, TOTAL], tree[node, STATE] = total, APART
+    return node
+
+
+@kernel()
+def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
+    """Write the splits taken into the tree and plan the level of their children."""
+    count = plan[IN_LEVEL]
+    parents = level[:count, NODE].copy()
+    plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
+    for k in range(count):
+        if picks[k, 0] < 0:
+            continue
+        node = parents[k]
+        tree[node, FEATURE], tree[node, CUT] = picks[k, 0], picks[k, 1]
+        lefts, rights = picks[k, 2], tree[node, TOTAL] - picks[k, 2]
+        tree[node, LEFT] = _add_leaf(tree, plan, lefts)
+        tree[node, RIGHT] = _add_leaf(tree, plan, rights)
+        weight_left, weight_right = lefts & _COUNT, rights & _COUNT
+        if last or max(weight_left, weight_right) < 2 * min_leaf:
+            continue  # nothing below can be split, so its rows need not move
+        divides[plan[DIVIDES]] = node
+        plan[DIVIDES] += 1
+        tree[node, STATE] = DIVIDED
+        tree[tree[node, LEFT], STATE] = tree[tree[node, RIGHT], STATE] = TOGETHER
+        first = plan[IN_LEVEL]
+        plan[IN_LEVEL] += 2
+        level[first, NODE], level[first + 1, NODE] = tree[node, LEFT], tree[node, RIGHT]
+        level[first, SCORED] = weight_left >= 2 * min_leaf
+        level[first + 1, SCORED] = weight_right >= 2 * min_leaf
+        smaller = 0 if weight_left <= weight_right else 1
+        job = plan[JOBS]
+        plan[JOBS] += 1
+        jobs[job, SMALL], jobs[job, LARGE] = first + smaller, first + 1 - smaller
+        jobs[job, PARENT] = k
+    plan[DONE] = plan[JOBS] == 0
+    gain[: plan[IN_LEVEL]] = -np.inf
+
+
+@kernel()
+def _label(data, layout, tree, bounds, plan, leaf, shared, team, phase):
+    """Write the number of every row's leaf; splits whose rows were not moved are looked up."""
+    words, rows, _, all_rows, _ = data
+    moved = not all_rows or tree[0, STATE] == DIVIDED
+    tables = np.empty((plan[NODES], CODES), np.uint16)
+    places = np.zeros((plan[NODES], 2), np.int64)
+    sides = np.empty(CODES, np.uint8)
+    for node in range(plan[NODES]):
+        tables[node] = node
+        if tree[node, STATE] == TOGETHER and tree[node, FEATURE] >= 0:
+            split = split_of(tree[node, FEATURE], tree[node, CUT], layout)
+            goes_left(split, sides)
+            places[node, 0], places[node, 1] = split[BLOCK_], 8 * split[BYTE]
+            for code in range(CODES):
+                tables[node, code] = tree[node, LEFT] if sides[code] else tree[node, RIGHT]
+    c = _next(shared, team, phase, -1)
+    while c < bounds.shape[0]:
+        for node in range(plan[NODES]):
+            if tree[node, STATE] != TOGETHER:
+                continue
+            block, shift = words[places[node, 0]], np.uint64(places[node, 1])
+            table = tables[node]
+            for i in range(bounds[c, node, 0], bounds[c, node, 1]):
+                row = np.uint32(rows[i]) if moved else np.uint32(i)
+                leaf[row] = table[(block[row] >> shift) & np.uint64(255)]
+        c = _next(shared, team, phase, c)
+
+
+@kernel(
+    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64, int32[:,::1], int32[::1], int32[::1],"
+    " int64[::1], boolean[::1], float64[:,::1], int64[::1], int32[::1], boolean[::1], boolean[::1],"
+    " float64, float64, float64, boolean, int64, int64, int64[:,::1], float64[::1], int64[::1],"
+    " int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[::1], int64[:,::1],"
+    " int64[:,:,:,::1], int64[:,:,:,::1], float64[:,::1], int32[:,::1], int64[:,::1], uint16[::1],"
+    " int64[::1], int64)"
+)
+def grow_together(
+    words, rows, gradients, all_rows, chunk, members, offsets, place, columns, allowed, prices, price, group,
+    bought, opened, unit, rate, floor, at_once, min_leaf, max_depth, tree, net, order, bounds, level, jobs, plan,
+    divides, picks, private, held, gain, cut, left, leaf, shared, me,
+):  # fmt: skip
+    """Grow a tree; every thread of the team calls this with its number ``me``.
+
+    ``plan``, ``level`` and ``jobs`` describe the root to begin with. ``leaf`` is empty where the
+    leaves of rows are not asked for.
+    """
+    team, times = private.shape[0], 0
+    data, layout = (words, rows, gradients, all_rows, chunk), (members, offsets, place, columns)
+    found, money = (gain, cut, left), (prices, price, group, bought, opened)
+    wanted = np.empty(words.shape[0], np.bool_)
+    for b in range(words.shape[0]):
+        wanted[b] = block_is_wanted(b, members, offsets, allowed)
+    for depth in range(max_depth):
+        if plan[DONE]:
+            break
+        _sweep(
+            data, layout, wanted, tree, bounds, level, jobs, plan, divides, private[me], shared, team, depth
+        )  # fmt: skip
+        if team > 1:
+            meet(shared, team, times + 1)
+        _scan(
+            layout, wanted, allowed, tree, level, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
+            found, min_leaf, me,
+        )  # fmt: skip
+        if team > 1:
+            meet(shared, team, times + 2)
+        if me == 0:
+            _take_splits(
+                tree, net, order, level, plan, picks, found, money, unit, rate, floor, at_once
+            )
+            _plan_level(
+                tree, level, jobs, plan, divides, picks, gain, min_leaf, depth == max_depth - 1
+            )
+        if team > 1:
+            meet(shared, team, times + 3)
+        times += 3
+    if leaf.shape[0] > 0:
+        _label(data, layout, tree, bounds, plan, leaf, shared, team, max_depth)

@@ -1,0 +1,158 @@
+"""The fast grower grows what the general one grows, split for split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from costwise.core import leaves, team, team_grower
+from costwise.core.compile import kernel
+from costwise.core.engine import Engine
+from costwise.core.grower import Grower, Rules
+from costwise.core.purchases import Meetings, Purchases, RowPurchases
+from costwise.core.team import meet, take
+from costwise.core.team_grower import TeamGrower
+from costwise.core.threads import Threads
+from costwise.estimators._boosting import BinnedData
+
+TEAMS = [1, 2, 3] if team.CAN_TEAM else [1]
+
+
+def table(rng, n, d):
+    """Columns of many kinds: fine, coarse, two-state, constant, with gaps."""
+    X = rng.normal(size=(n, d))
+    X[:, 1::5] = np.round(X[:, 1::5])
+    X[:, 2::5] = X[:, 2::5] > 0.5
+    X[:, 3::5] = 1.0
+    X[rng.random((n, d)) < 0.05] = np.nan
+    return X
+
+
+def same(one, other):
+    assert one.feature == other.feature
+    assert one.cut == other.cut
+    assert (one.left, one.right) == (other.left, other.right)
+    assert [t.tolist() for t in one.total] == [t.tolist() for t in other.total]
+    assert one.net == other.net
+
+
+class Case:
+    """A table with prices and rounded gradients, to be grown on in several ways."""
+
+    def __init__(self, rng, n, d, *, at_once=True):
+        self.X = table(rng, n, d)
+        self.gradients = rng.integers(-(2**20), 2**20, n).astype(np.int32)
+        self.price = rng.integers(0, 4, d) * 10**9
+        self.group = rng.integers(-1, 2, d).astype(np.int32)
+        self.fee = np.array([2, 5]) * 10**9
+        self.at_once = at_once
+
+    def purchases(self):
+        return Purchases(self.price, self.group, self.fee, at_once=self.at_once)
+
+    def total(self, rows):
+        chosen = self.gradients if rows is None else self.gradients[rows]
+        return np.array([len(chosen), chosen.sum(dtype=np.int64)])
+
+    def general(self, data, threads, rules, rows, allowed, trees=2):
+        purchases = self.purchases()
+        engine = Engine(data.words, data.layout, threads)
+        grower, grown = Grower(engine, purchases), []
+        for _ in range(trees):
+            pieces = engine.begin(gradients=self.gradients, chosen=rows)
+            grown.append(grower.grow(pieces, self.total(rows), rules, allowed))
+            purchases.settle()
+        return grown, purchases.order
+
+    def fast(self, data, threads, rules, rows, allowed, trees=2):
+        purchases = self.purchases()
+        grower, grown = TeamGrower(data.words, data.layout, purchases, threads), []
+        for _ in range(trees):
+            leaf = np.full(len(self.X), 9999, dtype=np.uint16) if rows is None else None
+            tree = grower.grow(self.gradients, rows, self.total(rows), rules, allowed, leaf)
+            if leaf is not None:
+                walked = leaves.Route(tree, data.layout).leaves(data.words, threads)
+                assert (leaf == walked).all()
+            grown.append(tree)
+            purchases.settle()
+        return grown, purchases.order
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    n=st.integers(1, 700),
+    d=st.integers(1, 30),
+    depth=st.integers(1, 4),
+    min_leaf=st.sampled_from([1, 5, 60]),
+    sampled=st.booleans(),
+    at_once=st.booleans(),
+    size=st.sampled_from(TEAMS),
+)
+def test_the_team_grows_the_trees_of_the_general_grower(
+    seed, n, d, depth, min_leaf, sampled, at_once, size
+):
+    rng = np.random.default_rng(seed)
+    case = Case(rng, n, d, at_once=at_once)
+    rate = float(rng.choice([0.0, 1e11, 1e12]))
+    rules = Rules(max_depth=depth, min_leaf=min_leaf, rate=rate, unit=0.5, floor=1e-6)
+    rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.int32) if sampled else None
+    if rows is not None and not len(rows):
+        rows = None
+    allowed = rng.random(d) < 0.8 if sampled else np.ones(d, dtype=bool)
+    with pytest.MonkeyPatch.context() as patch, Threads(size) as threads:
+        patch.setattr(team_grower, "SMALL", 0)  # wake the team however little there is to do
+        data = BinnedData.prepare(case.X, threads)
+        slow, slow_order = case.general(data, threads, rules, rows, allowed)
+        fast, fast_order = case.fast(data, threads, rules, rows, allowed)
+    for one, other in zip(fast, slow, strict=True):
+        same(one, other)
+    assert fast_order == slow_order
+
+
+def test_prices_by_row_and_wide_tables_are_left_to_the_general_grower():
+    rng = np.random.default_rng(0)
+    case = Case(rng, 50, 4)
+    with Threads(1) as threads:
+        layout = BinnedData.prepare(case.X, threads).layout
+        wide = BinnedData.prepare(
+            rng.normal(size=(300, 8 * (team_grower.MAX_BLOCKS + 1))), threads
+        ).layout
+        meetings = Meetings(50, case.price, case.group, case.fee, threads)
+        by_row = RowPurchases(
+            case.price, case.group, case.fee, meetings, np.empty(0, dtype=np.int64)
+        )
+    assert TeamGrower.suits(layout, case.purchases(), 3)
+    assert not TeamGrower.suits(layout, by_row, 3)
+    assert not TeamGrower.suits(wide, case.purchases(), 3)
+    assert not TeamGrower.suits(layout, case.purchases(), team_grower.MAX_DEPTH + 1)
+    assert not TeamGrower.suits(layout, case.purchases(), 0)
+
+
+@kernel()
+def drill(shared, taken, late, me):
+    """Take all tasks of a phase, meet, and look whether anything of that phase is still open."""
+    for phase in range(taken.shape[1]):
+        task = take(shared, phase)
+        while task < taken.shape[2]:
+            taken[me, phase, task] += 1
+            task = take(shared, phase)
+        meet(shared, taken.shape[0], 2 * phase + 1)
+        for number in range(taken.shape[2]):
+            if taken[:, phase, number].sum() != 1:
+                late[me] += 1
+        meet(shared, taken.shape[0], 2 * phase + 2)
+
+
+@pytest.mark.compiled
+def test_a_team_meets_and_takes_every_task_once():
+    rounds, tasks = 50, 97
+    taken = np.zeros((3, rounds, tasks), dtype=np.int64)
+    shared = team.counters(rounds)
+    late = np.zeros(3, dtype=np.int64)
+    with Threads(3) as threads:
+        threads.run(3, lambda me: drill(shared, taken, late, me))
+    assert (taken.sum(axis=0) == 1).all()
+    assert late.sum() == 0
