@@ -159,3 +159,14 @@ def test_read_only_data_compiles_nothing_new():
     X.flags.writeable = False
     binned(X)
     assert len(binning.encode.signatures) <= 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 3000), st.sampled_from([1.0, 30.0, 300.0, 1e6]))
+def test_going_from_bin_to_bin_is_the_same_as_row_by_row(seed, n, fineness):
+    # Weights of one take the long way, no weights the short one where there are no heavy values.
+    X = np.round(np.random.default_rng(seed).normal(size=(n, 2)) * fineness)
+    long, _, _ = binned(X, np.ones(n, dtype=np.int64))
+    short, _, _ = binned(X)
+    assert (long.thresholds == short.thresholds).all()
+    assert (long.count == short.count).all()

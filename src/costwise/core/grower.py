@@ -14,7 +14,7 @@ from costwise.core import partition, splitting
 from costwise.core.criteria import SQUARED
 from costwise.core.dtypes import COUNT_BITS, SUM
 
-_COUNT = (1 << COUNT_BITS) - 1
+COUNT = (1 << COUNT_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Grown:
 
 def unpack(packed):
     """(count, gradient sum) of a packed sum."""
-    return np.array([packed & _COUNT, packed >> COUNT_BITS], dtype=SUM)
+    return np.array([packed & COUNT, packed >> COUNT_BITS], dtype=SUM)
 
 
 class Grower:

@@ -45,6 +45,7 @@ class Purchases:
         self.order: list[int] = []
         self.total = 0
         self._prices = np.empty((1, len(self.price)))
+        self._settled = False
         self.settle()
 
     def marginal(self):
@@ -67,12 +68,15 @@ class Purchases:
         self.total += int(self.marginal()[feature])
         self.bought[feature] = True
         self.order.append(int(feature))
+        self._settled = False
         if self.at_once:
             self.settle()
 
     def settle(self):
         """Let everything bought so far be free from now on."""
-        self._prices[0] = self.marginal() * QUANTUM
+        if not self._settled:
+            self._prices[0] = self.marginal() * QUANTUM
+            self._settled = True
 
 
 @kernel("void(uint64[::1], uint16[::1], uint64[::1], int64[::1], int64[::1], int64, int64)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from costwise.core import team_growth as growth
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, ROW, SUM
-from costwise.core.grower import Grown, unpack
+from costwise.core.grower import COUNT, Grown
 from costwise.core.partition import CHUNK
 from costwise.core.purchases import Purchases
 from costwise.core.team import CAN_TEAM, counters
@@ -73,6 +73,8 @@ class TeamGrower:
         """Arrays for trees of this depth; they are used again for every tree."""
         nodes, widest, blocks = 2 ** (depth + 1) - 1, 2 ** (depth - 1), len(self._words)
         self._tree = np.empty((nodes, 6), dtype=SUM)
+        chunks = -(-len(self._rows) // self._chunk)
+        self._bounds = np.empty((chunks, nodes, 2), dtype=SUM)
         self._net = np.empty(nodes)
         self._order = np.empty(nodes, dtype=SUM)
         self._level = np.empty((widest, 2), dtype=SUM)
@@ -99,7 +101,7 @@ class TeamGrower:
         if chosen is not None:
             self._rows[:count] = chosen
         low = np.arange(0, count, self._chunk)
-        bounds = np.empty((len(low), len(self._tree), 2), dtype=SUM)
+        bounds = self._bounds[: len(low)]
         bounds[:, 0, 0], bounds[:, 0, 1] = low, np.minimum(low + self._chunk, count)
         packed = (int(total[1]) << COUNT_BITS) + count
         self._tree[0] = (-1, -1, -1, -1, packed, growth.TOGETHER)
@@ -128,7 +130,7 @@ class TeamGrower:
 
     def _grown(self, nodes):
         """The tree as others know it."""
-        feature, cut, left, right, total, _ = self._tree[:nodes].T.tolist()
-        return Grown(
-            feature, cut, left, right, [unpack(t) for t in total], self._net[:nodes].tolist()
-        )
+        feature, cut, left, right = self._tree[:nodes, : growth.TOTAL].T.tolist()
+        packed = self._tree[:nodes, growth.TOTAL]
+        total = np.stack([packed & COUNT, packed >> COUNT_BITS], axis=1)
+        return Grown(feature, cut, left, right, list(total), self._net[:nodes].tolist())

@@ -102,8 +102,9 @@ class Loss(ABC):
 
     def _share(self, k: int) -> float:
         """Share of a class in the weight; half a row for a class that no row is left of."""
-        count = _sum((self.y == k).astype(np.float64), self.weight)
-        return count / self.total_weight if count > 0 else 0.5 / len(self.y)
+        own = self.y == k
+        count = _sum(own.astype(np.float64), self.weight) if len(self.weight) else own.sum()
+        return float(count / self.total_weight) if count > 0 else 0.5 / len(self.y)
 
 
 class _Compiled(Loss):
