@@ -153,6 +153,8 @@ class Meetings:
             feature: [slot for slot in self._slots_of(feature) if slot not in self._full]
             for feature in dict.fromkeys(feature for path in paths for feature in path)
         }
+        if not any(lacking.values()):
+            return found
         for node, path in enumerate(paths):
             for word, bit in (divmod(slot, 64) for feature in path for slot in lacking[feature]):
                 bits, masks = found.setdefault(word, (set(), np.zeros(len(paths), dtype=WORD)))
