@@ -13,7 +13,6 @@ import costwise
 from costwise import Costs, DynamicSelectionClassifier
 from costwise.estimators._selection_data import (
     DataSettings,
-    _logistic,
     assign_folds,
     fit_folds,
     log_loss,
@@ -376,24 +375,3 @@ def test_folds_deal_out_every_class_evenly():
     counts = np.array([np.bincount(folds[codes == c], minlength=5) for c in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
     assert np.bincount(folds).max() - np.bincount(folds).min() <= 1
-
-
-@pytest.mark.parametrize(("noise", "most"), [(0.0, 100.0), (9.0, 1.0)])
-def test_weaker_penalties_are_tried_where_the_weakest_of_the_first_is_the_best(
-    monkeypatch, noise, most
-):
-    tried = []
-
-    def recording(settings, C):
-        tried.append(C)
-        return _logistic(settings, C)
-
-    monkeypatch.setattr("costwise.estimators._selection_data._logistic", recording)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 30))
-    y = (X[:, 0] + noise * rng.normal(size=200) > 0).astype(int)
-    layout, _ = make_layout(X, Costs(np.ones(30)), None)
-    fit_folds(X, y, 2, layout, DataSettings(None, False, None, 1), 0)
-    assert max(tried) == most
-    assert len(set(tried[:-1])) == len(tried) - 1  # each once, and the best again
-    assert tried[-1] == most if noise == 0 else tried[-1] < most

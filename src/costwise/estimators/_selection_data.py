@@ -26,9 +26,9 @@ Masks = list[Bools]
 FULL_COPIES, MASKED_COPIES = 2, 2
 """How often each training row is seen in full, and with random factors left out, at first."""
 
-STRENGTHS, STRONGEST = (0.01, 0.1, 1.0), 100.0
-"""Values of C among which the default classifier chooses; ties go to the smallest. Where the last is
-the best, ten times as much is tried, up to the strongest."""
+STRENGTHS = (0.01, 0.1, 1.0)
+"""Values of C among which the default classifier chooses; ties go to the smallest. Larger ones make
+probabilities sharper than they are good: policies then stop too early."""
 
 ABSENT = -30.0
 """Logit of a class that a fold has not seen."""
@@ -188,10 +188,8 @@ def fit_folds(
 
     with threadpool_limits(1), ThreadPoolExecutor(count_threads(settings.n_jobs)) as pool:
         if settings.classifier is None:
-            losses = dict(zip(STRENGTHS, pool.map(loss, STRENGTHS), strict=True))
-            while (best := min(losses, key=losses.__getitem__)) == max(losses) < STRONGEST:
-                losses[10 * best] = loss(10 * best)
-            settings = _logistic(settings, best)
+            losses = list(pool.map(loss, STRENGTHS))
+            settings = _logistic(settings, STRENGTHS[int(np.argmin(losses))])
         scorers = list(pool.map(lambda rows, seed: fit(rows, settings, int(seed)), training, seeds))
     if n_folds == 1:
         return scorers[0], [(np.arange(len(Z)), scorers[0])]
