@@ -172,18 +172,21 @@ def growth(args: argparse.Namespace) -> dict[str, float]:
         (lambda rows: np.full((len(rows), 2), 0.5), list(range(54))),  # costs nothing to run
         p_full=0.4, gamma=1e-5, n_iterations=outer, **shared,
     )  # fmt: skip
+    # Reading and binning the rows weighs on 100 trees, hardly on thousands: so more rounds as well.
+    longer = {**shared, "n_rounds": 100 if args.quick else 2000}
     rates: dict[str, float] = {}
     for name, model, extra in (
         ("Greedy Miser", GreedyMiserClassifier(lam=1e-5, **shared), {}),
         ("ADAPT-GBRT", adapt, {"existing_proba": proba}),
+        ("Greedy Miser, 2000 rounds", GreedyMiserClassifier(lam=1e-5, **longer), {}),
         ("Greedy Miser again", GreedyMiserClassifier(lam=1e-5, **shared), {}),
     ):
         start = time.perf_counter()
         model.fit(X, y, **extra)
         elapsed = time.perf_counter() - start
-        trees = 100 + 200 * len(model.trace_) if model is adapt else 100
+        trees = 100 + 200 * len(model.trace_) if model is adapt else model.n_rounds
         rates[name] = trees / elapsed
-        print(f"  {name:20s} {trees:5d} trees in {elapsed:6.2f} s: {rates[name]:6.0f} trees / s")
+        print(f"  {name:25s} {trees:5d} trees in {elapsed:6.2f} s: {rates[name]:6.0f} trees / s")
     try:
         import lightgbm
     except ImportError:
@@ -196,5 +199,6 @@ def growth(args: argparse.Namespace) -> dict[str, float]:
         print(f"  {'LightGBM':20s}   100 trees: {rates['LightGBM']:6.0f} trees / s")
     fastest = max(rates["Greedy Miser"], rates.pop("Greedy Miser again"))
     rates["Greedy Miser"] = fastest
-    print(f"  ADAPT-GBRT / the faster Greedy Miser: {rates['ADAPT-GBRT'] / fastest:.2f}")
+    for name in ("Greedy Miser", "Greedy Miser, 2000 rounds"):
+        print(f"  ADAPT-GBRT / {name}: {rates['ADAPT-GBRT'] / rates[name]:.2f}")
     return rates

@@ -151,12 +151,13 @@ def draw(kept: Kept, path: str) -> None:
                 label=f"{start}, {way}",
             )
             ax.plot(*points[0]["test"], "o", color=colours[start], markerfacecolor="none")
-        top = max(
-            kept.found[f"prune {key}"]["points"][0]["test"][1]
-            for key in keys
-            if key.startswith(f"{name}|")
-        )
-        ax.set(title=name, xlabel="mean number of features", ylabel="test error", ylim=(0, 2 * top))
+        seen = [
+            p["test"] for key in keys if key.startswith(f"{name}|") for p in kept.found[f"prune {key}"]["points"]
+        ]  # fmt: skip
+        top = 1.8 * max(error for cost, error in seen if cost > 0.9 * max(seen)[0])
+        low = min(cost for cost, error in seen if error <= top)
+        ax.set(title=name, xlabel="mean number of features", ylabel="test error")
+        ax.set(ylim=(0.8 * min(seen, key=lambda p: p[1])[1], top), xlim=(0.95 * low, None))
         ax.legend(fontsize=6)
     figure.tight_layout()
     figure.savefig(path, dpi=80)

@@ -54,8 +54,9 @@ def taken(found: Figures | None) -> list[str]:
     """Cells of what a rule took."""
     if found is None:
         return ["-", "-", "not reached"]
-    lost = 100 * found["lost"]
-    return [f"{found['cost']:.2f}", f"{-lost:+.2f}", f"{100 * found['saved']:.1f}"]
+    lost, error = 100 * found["lost"], found.get("lost_error")
+    spread = "" if error is None else f" ± {100 * error:.2f}"
+    return [f"{found['cost']:.2f}", f"{-lost:+.2f}{spread}", f"{100 * found['saved']:.1f}"]
 
 
 def read_off(about: Figures, found: Figures) -> str:

@@ -52,6 +52,25 @@ pruning whose error on the pruning rows is within 0.5 points of the start forest
 so the labels of the pruning rows only choose. *pruned*: BudgetPrune as it is, ten values of lam. *refitted*:
 `keep_levels` 3 and 5, seven values of lam, and leaves fitted together on the training rows (`refit`)."""
 
+PRUNING_NOTES = """BudgetPrune as it is saves a tenth on Forest from our forests, and next to nothing elsewhere.
+The reason is not its solver (gaps are small) nor its grid: trees share what they buy, so the mean error of
+the trees falls ever faster with the bill, and between a forest hardly pruned and one that is all roots there
+is nothing that any lam prefers. Forced to stop there, single trees cut short vote badly: 40 trees of depth
+4 read 14.5 of the 16 features of Letters and are wrong on 23 %. With the leaves fitted together the same trees
+are good again, and the target (within 0.5 points at clearly lower cost) is reached on both sets. Part of that
+is the refitting itself, which lowers the error of forests that are hardly pruned as well: see the right ends
+of the lines. From the paper's way on Letters the chosen point loses 1.2 points on test rows: 4,000 rows to
+choose on, and 4,000 to test on, leave such differences to chance. One draw of rows per set. The two additions
+were found on these draws, on subsamples of Forest and on Letters, with test errors printed beside; levels and
+lams were then set once, and the sets run."""
+
+SPEED_NOTES = """Growing as the paper describes takes less time than scikit-learn's forest, the default more: its
+trees see all rows instead of the 63 % that a bootstrap sample holds, and four trees are grown each way to
+choose. Bills are slower than scikit-learn's `predict` (the target was: not slower). `predict` and `cost` are
+two walks here. One walk that gives both takes, on one core, 0.63 s against 0.43 s; of that 0.11 s are bills, and
+0.16 s the 14 numbers (votes and class weights) that every leaf adds; the bare walk takes 0.37 s. Pruning stays
+far under a minute."""
+
 
 def fitted(method: str, train: Any, valid: Any, seed: int) -> Any:
     """A forest of 40 trees."""
@@ -136,7 +155,7 @@ def pruning(found: dict[str, Any]) -> str:
         f"## BudgetPrune\n\n{PRUNING}\n\n{markdown(heads, lines)}\n"
         "![Test error against mean number of features](../figures/forest-pruning.png)\n\n"
         "Circles: start forests; lines: what is best for its bill on the pruning rows. Some points in numbers, "
-        f"mean number of features (test error):\n\n{curves}\n"
+        f"mean number of features (test error):\n\n{curves}\n{PRUNING_NOTES}\n\n"
     )
 
 
@@ -169,6 +188,7 @@ def speeds(found: dict[str, Any]) -> str:
                 f"Pruning 40 trees ({name}) on {SIZES['forest'][1]} rows: {wall:.1f} s (CPU {cpu:.1f} s), "
                 f"gap {gap:.1e} of {objective:.4f}.\n\n"
             )
+        text += f"{SPEED_NOTES}\n\n"
     lines = [
         [f"{int(key.split()[1]):,} x 519, {key.split()[2]} trees", f"{v['wall']:.1f}", f"{v['cpu']:.1f}",
          f"{v['data']:.2f}", f"{v['above']:.2f}", f"{v['nodes']:,}"]
