@@ -261,14 +261,20 @@ def sweep(options):
 
 
 def phases(options):
-    """Where the time of one tree goes, and what the memory of this machine could do."""
-    from costwise.core import gradients, leaves, partition, rounding, splitting
+    """Where the time of one tree goes, and what the memory of this machine could do.
+
+    Trees of few columns grow inside one kernel. To see its parts, the general grower, which calls a
+    kernel for each, does the same work once more.
+    """
+    from costwise import GreedyMiserRegressor
+    from costwise.core import leaves, partition, slopes, splitting, team_growth
     from costwise.core import purchases as bought
+    from costwise.core.team_grower import TeamGrower
 
     taken: dict[str, float] = {}
     watched = [
         (splitting, "score_packed"), (partition, "divide"), (leaves, "find_leaves"), (leaves, "add_values"),
-        (rounding, "round_part"), (bought, "meet_rows"), (gradients, "squared"),
+        (slopes, "round_slopes"), (bought, "meet_rows"), (team_growth, "grow_together"),
     ]  # fmt: skip
 
     def watch(module, name):
@@ -287,19 +293,24 @@ def phases(options):
 
     for module, name in watched:
         watch(module, name)
-    from costwise import GreedyMiserRegressor
 
-    for shape in options.shapes:
-        X, y, _, _, prices, _ = load(shape, options.data, options.scale)
+    def measure(X, y, prices, title):
         GreedyMiserRegressor(n_rounds=1).fit(X[:500], y[:500])
         taken.clear()
         start = time.thread_time()
-        model = GreedyMiserRegressor(costs=prices, n_rounds=options.rounds, n_jobs=1)
-        model.fit(X, y)
+        GreedyMiserRegressor(costs=prices, n_rounds=options.rounds, n_jobs=1).fit(X, y)
         whole = time.thread_time() - start
-        print(f"{shape}: {whole:.2f} s of one core for {options.rounds} rounds, binning included")
+        print(f"{title}: {whole:.2f} s of one core for {options.rounds} rounds, binning included")
         for label, seconds in sorted(taken.items(), key=lambda item: -item[1]):
             print(f"  {label:18s} {seconds / options.rounds * 1e3:8.2f} ms per tree")
+
+    suits = TeamGrower.suits
+    for shape in options.shapes:
+        X, y, _, _, prices, _ = load(shape, options.data, options.scale)
+        measure(X, y, prices, shape)
+        TeamGrower.suits = staticmethod(lambda *_: False)
+        measure(X, y, prices, f"{shape}, kernel by kernel")
+        TeamGrower.suits = suits
         big = np.ones(X.shape[0] * X.shape[1] // 8)
         rate = big.nbytes / timed(lambda array=big: array.sum(), 5) / 1e9
         codes = X.shape[0] * X.shape[1] / 1e9

@@ -156,3 +156,25 @@ def test_a_team_meets_and_takes_every_task_once():
         threads.run(3, lambda me: drill(shared, taken, late, me))
     assert (taken.sum(axis=0) == 1).all()
     assert late.sum() == 0
+
+
+@kernel()
+def wait_for_all(shared, size):
+    """Whether the whole team came."""
+    return meet(shared, size, 1)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("missing", [0, 1])
+def test_nobody_waits_for_one_who_was_interrupted(missing):
+    shared, came = team.counters(1), []
+
+    def work(me):
+        if me == missing:
+            raise KeyboardInterrupt
+        came.append(wait_for_all(shared, 2))
+
+    wait_for_all(team.counters(1), 1)  # compiled before the clock of the others ticks
+    with Threads(2) as threads, pytest.raises(KeyboardInterrupt):
+        threads.run(2, work, lambda: team.abandon(shared))
+    assert came in ([False], [])  # the other one left without the whole team, or never started

@@ -62,12 +62,17 @@ else:
 
 
 # Places of the shared counters, apart so that they do not share a line of cache.
-_LINE, _TASKS = 0, 8
+_LINE, _ABANDONED, _TASKS = 0, 8, 16
 
 
 def counters(phases):
     """Counters (int64) for a team that takes tasks in this many phases."""
     return np.zeros(_TASKS + 8 * phases, dtype=np.int64)
+
+
+def abandon(shared):
+    """Let nobody wait any longer: somebody will not come."""
+    shared[_ABANDONED] = 1
 
 
 @kernel()
@@ -78,10 +83,13 @@ def take(shared, phase):
 
 @kernel()
 def meet(shared, team, times):
-    """Wait until all of the team have called this for the ``times``-th time."""
+    """Wait until all of the team have called this for the ``times``-th time; False: do not go on."""
     _add_one(shared, _LINE)
     looks = 0
     while _read(shared, _LINE) < team * times:
+        if _read(shared, _ABANDONED) != 0:
+            return False
         looks += 1
         if looks > SPINS:
             _yield_core()
+    return True

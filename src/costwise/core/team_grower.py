@@ -15,7 +15,7 @@ from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, ROW, SUM
 from costwise.core.grower import COUNT, Grown
 from costwise.core.partition import CHUNK
 from costwise.core.purchases import Purchases
-from costwise.core.team import CAN_TEAM, counters
+from costwise.core.team import CAN_TEAM, abandon, counters
 
 MAX_BLOCKS = 16
 """Beyond this many blocks, histograms that a thread has to itself no longer stay in cache."""
@@ -123,7 +123,9 @@ class TeamGrower:
             self._divides, self._picks, self._private, self._held, self._gain, self._cut,
             self._left, _NO_LEAVES if leaf is None else leaf, shared,
         )  # fmt: skip
-        self._threads.run(self._team, lambda me: growth.grow_together(*arguments, me))
+        self._threads.run(
+            self._team, lambda me: growth.grow_together(*arguments, me), lambda: abandon(shared)
+        )
         for feature in self._order[: plan[growth.TAKEN]].tolist():
             bought.taken(feature)
         return self._grown(int(plan[growth.NODES]))

@@ -289,14 +289,14 @@ def grow_together(
         _sweep(
             data, layout, wanted, tree, bounds, level, jobs, plan, divides, private[me], shared, team, depth
         )  # fmt: skip
-        if team > 1:
-            meet(shared, team, times + 1)
+        if team > 1 and not meet(shared, team, times + 1):
+            return
         _scan(
             layout, wanted, allowed, tree, level, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
             found, min_leaf, me,
         )  # fmt: skip
-        if team > 1:
-            meet(shared, team, times + 2)
+        if team > 1 and not meet(shared, team, times + 2):
+            return
         if me == 0:
             _take_splits(
                 tree, net, order, level, plan, picks, found, money, unit, rate, floor, at_once
@@ -304,8 +304,8 @@ def grow_together(
             _plan_level(
                 tree, level, jobs, plan, divides, picks, gain, min_leaf, depth == max_depth - 1
             )
-        if team > 1:
-            meet(shared, team, times + 3)
+        if team > 1 and not meet(shared, team, times + 3):
+            return
         times += 3
     if leaf.shape[0] > 0:
         _label(data, layout, tree, bounds, plan, leaf, shared, team, max_depth)

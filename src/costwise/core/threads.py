@@ -30,10 +30,13 @@ def count_threads(n_jobs: int | None) -> int:
 class _Round:
     """One call of :meth:`Threads.run`: the tasks still to take, and who has finished."""
 
-    def __init__(self, tasks: int, work: Callable[[int], Any]) -> None:
+    def __init__(
+        self, tasks: int, work: Callable[[int], Any], abandon: Callable[[], Any] | None
+    ) -> None:
         self.numbers: Iterator[int] = itertools.count()
         self.tasks = tasks
         self.work = work
+        self.abandon = abandon
         self.done: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def take_part(self) -> None:
@@ -42,6 +45,12 @@ class _Round:
             if number >= self.tasks:
                 return
             self.work(number)
+
+    def give_up(self) -> None:
+        """Start nothing more, and let nobody wait for what failed."""
+        self.tasks = 0
+        if self.abandon is not None:
+            self.abandon()
 
 
 class Threads:
@@ -71,18 +80,25 @@ class Threads:
             try:
                 current.take_part()
             except BaseException as error:
+                current.give_up()
                 current.done.put(error)
             else:
                 current.done.put(None)
 
-    def run(self, tasks: int, work: Callable[[int], Any]) -> None:
-        """Call ``work(0)`` ... ``work(tasks - 1)``, in any order, and return when all are done."""
+    def run(
+        self, tasks: int, work: Callable[[int], Any], abandon: Callable[[], Any] | None = None
+    ) -> None:
+        """Call ``work(0)`` ... ``work(tasks - 1)``, in any order, and return when all are done.
+
+        Tasks that wait for each other need ``abandon``, called when one of them fails or is
+        interrupted, and at most as many of them as there are threads.
+        """
         helpers = min(len(self._workers), tasks - 1)
         if helpers <= 0:
             for task in range(tasks):
                 work(task)
             return
-        current = _Round(tasks, work)
+        current = _Round(tasks, work, abandon)
         for _ in range(helpers):
             self._rounds.put(current)
         errors: list[BaseException | None] = []
@@ -90,7 +106,7 @@ class Threads:
             current.take_part()
         except BaseException:
             # Helpers may still write into the caller's arrays: stop them before unwinding.
-            current.tasks = 0
+            current.give_up()
             raise
         finally:
             errors = [current.done.get() for _ in range(helpers)]
