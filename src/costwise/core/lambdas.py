@@ -17,41 +17,68 @@ CLOSE = 0.01
 
 
 @kernel()
-def _weigh(weight, i):
-    return weight[i] if weight.shape[0] > 0 else 1.0
+def _pairs(m, inverse, close, discount, cut, by_rank, every, useful):
+    """Add up the pairs of one query of ``m`` documents, all rows in the order of the ranking.
+
+    ``by_rank`` has the scores, their exponentials, the gains, the weights of the documents and, to
+    be filled, their gradients and curvatures. Most documents have no gain: they are paired with the
+    ``useful`` ones alone. A pair of equal gains adds nothing, which is cheaper than a branch.
+    """
+    score, power, gain, weight = by_rank[0], by_rank[1], by_rank[2], by_rank[3]
+    gradient, curvature = by_rank[4], by_rank[5]
+    total, n_useful, passed = 0.0, 0, 0
+    for rank in range(m):
+        if gain[rank] > 0.0:
+            useful[n_useful] = rank
+            n_useful += 1
+    for upper in range(min(cut, m)):
+        own_score, own_power, own_gain = score[upper], power[upper], gain[upper]
+        own_weight, own_discount = weight[upper], discount[upper]
+        others, first, last = useful, passed, n_useful
+        if own_gain > 0.0:
+            others, first, last = every, upper + 1, m
+            passed += 1
+        up, bend_up, moved = 0.0, 0.0, 0.0
+        for j in range(first, last):
+            lower = others[j]
+            # What swapping the two is worth, over their distance and the sum of their powers.
+            more = own_gain - gain[lower]
+            apart, both = close + abs(own_score - score[lower]), own_power + power[lower]
+            share = 1.0 / (apart * both)
+            # The powers give the probability that the one with less gain comes first.
+            less, other = own_power, power[lower]
+            if more > 0.0:
+                less, other = other, less
+            pull = more * (own_discount - discount[lower]) * inverse * less * share
+            bend = abs(pull) * other * apart * share
+            gradient[lower] -= pull * own_weight
+            curvature[lower] += bend * own_weight
+            up += pull * weight[lower]
+            bend_up += bend * weight[lower]
+            moved += abs(pull) * (own_weight + weight[lower])
+        gradient[upper] += up
+        curvature[upper] += bend_up
+        total += moved
+    if total > 0.0:  # long queries have many pairs: they count more, but not in proportion
+        factor = math.log2(1.0 + total) / total
+        for rank in range(m):
+            gradient[rank] *= factor
+            curvature[rank] *= factor
 
 
 @kernel()
-def _pairs(score, gain, weight, order, inverse, cut, gradient, curvature):
-    """Add up the pairs of one query, ranked as ``order`` says."""
-    m = order.shape[0]
-    apart = score[order[0]] != score[order[m - 1]]
-    total = 0.0
-    for upper in range(min(cut, m)):
-        for lower in range(upper + 1, m):
-            high, low = order[upper], order[lower]
-            if gain[high] == gain[low]:
-                continue
-            if gain[high] < gain[low]:
-                high, low = low, high
-            distance = score[high] - score[low]
-            worth = (gain[high] - gain[low]) * inverse
-            worth *= 1.0 / math.log2(upper + 2.0) - 1.0 / math.log2(lower + 2.0)
-            if apart:
-                worth /= CLOSE + abs(distance)
-            # Probability that the wrong one of the two comes first.
-            wrong = 1.0 / (1.0 + math.exp(min(distance, 700.0)))
-            pull, bend = worth * wrong, worth * wrong * (1.0 - wrong)
-            gradient[high] += pull * _weigh(weight, low)
-            gradient[low] -= pull * _weigh(weight, high)
-            curvature[high] += bend * _weigh(weight, low)
-            curvature[low] += bend * _weigh(weight, high)
-            total += pull * (_weigh(weight, high) + _weigh(weight, low))
-    if total > 0.0:  # long queries have many pairs: they count more, but not in proportion
-        factor = math.log2(1.0 + total) / total
-        for i in order:
-            gradient[i] *= factor
-            curvature[i] *= factor
+def _rank(score, gain, weight, order, by_rank):
+    """Copy what belongs to the documents of a query into the order of its ranking."""
+    top = score[order[0]]
+    for rank in range(order.shape[0]):
+        i = order[rank]
+        by_rank[0, rank] = score[i]
+        # Only ratios count; what is hundreds below the top may stay where it is.
+        by_rank[1, rank] = math.exp(max(score[i] - top, -300.0))
+        by_rank[2, rank] = gain[i]
+        by_rank[3, rank] = weight[i] if weight.shape[0] > 0 else 1.0
+        by_rank[4, rank] = 0.0
+        by_rank[5, rank] = 0.0
 
 
 @kernel()
@@ -86,6 +113,13 @@ def lambda_gradients(
     loss = 0.0
     filled = gradient.shape[0] > 0
     nothing = np.empty(0, np.int32)
+    longest = 0
+    for query in range(first, last):
+        longest = max(longest, bounds[query + 1] - bounds[query])
+    by_rank, discount = np.empty((6, longest)), np.empty(longest)
+    every, useful = np.arange(longest), np.empty(longest, np.int64)
+    for rank in range(longest):
+        discount[rank] = 1.0 / math.log2(rank + 2.0)
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
         if filled:
@@ -101,7 +135,13 @@ def lambda_gradients(
             found += gain[order[rank]] / math.log2(rank + 2.0)
         loss += 1.0 - found / best[query]
         if filled:
-            _pairs(score, gain, weight, order, inverse[query], cut, gradient, curvature)
+            _rank(score, gain, weight, order, by_rank)
+            apart = score[order[0]] != score[order[-1]]
+            close = CLOSE if apart else 1.0
+            _pairs(stop - start, inverse[query], close, discount, cut, by_rank, every, useful)
+            for rank in range(stop - start):
+                gradient[order[rank]] = by_rank[4, rank]
+                curvature[order[rank]] = by_rank[5, rank]
     return loss
 
 
