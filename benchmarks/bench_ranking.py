@@ -82,9 +82,9 @@ def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
                 *documents,
                 costs,
                 60 if quick else 100,
-                (-2.5, -0.3),
-                (-1.5, -1.3),
-                (-1.0, 0.2),
+                misers=(-2.5, -2.2, -1.9, -1.7, -1.5, -1.4, -1.3, -1.1, -0.8, -0.3),
+                exits=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5),
+                chain=(-1.0, 0.2),
             )
         )
     return found
