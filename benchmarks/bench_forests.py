@@ -84,7 +84,7 @@ def prune_from(name: str, start: str, way: str, args: Any) -> dict[str, Any]:
     Nodes' errors are those of the training rows, and leaves are refitted on training rows: the labels
     of the pruning rows decide nothing but which point is chosen.
     """
-    train, valid, test = load(name, args.data, 0, 0.05 if args.quick else 1.0)
+    train, valid, test = load(name, args.data, args.seed, 0.05 if args.quick else 1.0)
     forest = start_forest(start, train, valid)
     whole = PricedModel(forest) if start == "Gini" else forest
     points = [{"lam": None, "valid": measured(whole, *valid), "test": measured(whole, *test)}]
@@ -123,7 +123,7 @@ def prune(args: Any, kept: Kept) -> None:
     for name in args.sets or (["forest", "letters"] if args.data else ["letters"]):
         for start in ("Gini", "BudgetRF, paper", "BudgetRF"):
             for way in ("pruned", "refitted"):
-                key = f"prune {name}|{start}|{way}"
+                key = f"prune {name}|{start}|{way}" + (f"|seed {args.seed}" if args.seed else "")
                 found = kept.get(key, partial(prune_from, name, start, way, args))
                 best = chosen(found["points"])
                 print(f"{key}: {found['points'][0]['test']} -> {best['test']} at lam {best['lam']}")
@@ -133,7 +133,9 @@ def draw(kept: Kept, path: str) -> None:
     """The curves, one panel per data set."""
     import matplotlib.pyplot as plt
 
-    keys = [key.removeprefix("prune ") for key in kept.found if key.startswith("prune ")]
+    # One draw is enough for a picture.
+    found = [key for key in kept.found if key.startswith("prune ") and "|seed" not in key]
+    keys = [key.removeprefix("prune ") for key in found]
     names = sorted({key.split("|")[0] for key in keys})
     figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.4), squeeze=False)
     colours = {"Gini": "0.5", "BudgetRF, paper": "tab:orange", "BudgetRF": "tab:blue"}
