@@ -148,7 +148,8 @@ def growth(figures: Figures) -> str:
     first = figures["Greedy Miser"]
     lines = [[name, f"{rate:.0f}", f"{rate / first:.2f}"] for name, rate in figures.items()]
     return (
-        "## Speed of growing\n\n36,603 x 54, depth 3, 100 rounds where not stated, ten outer iterations, all in one run.\n\n"
+        "## Speed of growing\n\n36,603 x 54, depth 3, 100 rounds where not stated, ten outer iterations, all in one "
+        "run.\n\n"
         f"{markdown(['trees of', 'per second', 'of Greedy Miser'], lines)}\n"
     )
 
