@@ -110,7 +110,7 @@ class TeamGrower:
         self._jobs[0] = (0, -1, -1)
         self._gain[0] = -np.inf
         plan = np.array([1, 1, 1, 0, 0, count < 2 * rules.min_leaf], dtype=SUM)
-        shared = counters(rules.max_depth + 1)
+        shared = counters(2 * rules.max_depth + 1)
         bought = self._purchases
         opened = np.zeros(len(bought.fee), dtype=bool)
         opened[bought.group[bought.bought & (bought.group >= 0)]] = True

@@ -124,7 +124,20 @@ def _difference(whole, part, out):
 
 @kernel()
 def _scan(
-    layout, wanted, allowed, tree, level, jobs, plan, private, above, held, found, min_leaf, me
+    layout,
+    wanted,
+    allowed,
+    tree,
+    level,
+    jobs,
+    plan,
+    private,
+    above,
+    held,
+    found,
+    min_leaf,
+    shared,
+    phase,
 ):
     """Histograms of all nodes of the level, and the best cut of every feature in them."""
     members, offsets, _, _ = layout
@@ -132,10 +145,9 @@ def _scan(
     totals = np.empty(plan[IN_LEVEL], np.int64)
     for k in range(plan[IN_LEVEL]):
         totals[k] = tree[level[k, NODE], TOTAL]
-    for b in range(me, wanted.shape[0], team):
-        if not wanted[b]:
-            continue
-        for job in range(plan[JOBS]):
+    b = _next(shared, team, phase, -1)
+    while b < wanted.shape[0]:
+        for job in range(plan[JOBS] if wanted[b] else 0):
             small, large, parent = jobs[job, SMALL], jobs[job, LARGE], jobs[job, PARENT]
             own = held[small, b]
             _add_up(private, job, b, own)
@@ -148,6 +160,7 @@ def _scan(
                 scan_packed_block(
                     held[large, b], b, large, (members, offsets), allowed, totals, min_leaf, found
                 )
+        b = _next(shared, team, phase, b)
 
 
 @kernel()
@@ -293,7 +306,7 @@ def grow_together(
             return
         _scan(
             layout, wanted, allowed, tree, level, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
-            found, min_leaf, me,
+            found, min_leaf, shared, max_depth + 1 + depth,
         )  # fmt: skip
         if team > 1 and not meet(shared, team, times + 2):
             return
