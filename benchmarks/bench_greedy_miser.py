@@ -274,7 +274,7 @@ def phases(options):
     taken: dict[str, float] = {}
     watched = [
         (splitting, "score_packed"), (partition, "divide"), (leaves, "find_leaves"), (leaves, "add_values"),
-        (slopes, "round_slopes"), (bought, "meet_rows"), (team_growth, "grow_together"),
+        (slopes, "round_squared"), (bought, "meet_rows"), (team_growth, "grow_together"),
     ]  # fmt: skip
 
     def watch(module, name):

@@ -112,7 +112,10 @@ def test_the_team_grows_the_trees_of_the_general_grower(
     assert fast_order == slow_order
 
 
-def test_prices_by_row_and_wide_tables_are_left_to_the_general_grower():
+MANY = 100_000
+
+
+def test_prices_by_row_and_wide_or_tiny_tables_are_left_to_the_general_grower():
     rng = np.random.default_rng(0)
     case = Case(rng, 50, 4)
     with Threads(1) as threads:
@@ -124,11 +127,12 @@ def test_prices_by_row_and_wide_tables_are_left_to_the_general_grower():
         by_row = RowPurchases(
             case.price, case.group, case.fee, meetings, np.empty(0, dtype=np.int64)
         )
-    assert TeamGrower.suits(layout, case.purchases(), 3)
-    assert not TeamGrower.suits(layout, by_row, 3)
-    assert not TeamGrower.suits(wide, case.purchases(), 3)
-    assert not TeamGrower.suits(layout, case.purchases(), team_grower.MAX_DEPTH + 1)
-    assert not TeamGrower.suits(layout, case.purchases(), 0)
+    assert TeamGrower.suits(MANY, layout, case.purchases(), 3)
+    assert not TeamGrower.suits(50, layout, case.purchases(), 3)
+    assert not TeamGrower.suits(MANY, layout, by_row, 3)
+    assert not TeamGrower.suits(MANY, wide, case.purchases(), 3)
+    assert not TeamGrower.suits(MANY, layout, case.purchases(), team_grower.MAX_DEPTH + 1)
+    assert not TeamGrower.suits(MANY, layout, case.purchases(), 0)
 
 
 @kernel()

@@ -101,13 +101,13 @@ def test_rounding_is_to_nearest_on_the_scale_of_the_largest(values):
 @pytest.mark.parametrize("loss", [gradients.squared, gradients.logistic, gradients.multinomial])
 def test_slopes_in_one_pass_are_the_rounded_gradients(loss, together):
     rng = np.random.default_rng(0)
-    code = [gradients.squared, gradients.logistic, gradients.multinomial].index(loss)
+    kernel = getattr(slopes, f"round_{loss.__name__}")
     outputs, n = (3 if loss is gradients.multinomial else 1), 2 * slopes.HELD + 77
     y = rng.integers(0, max(2, outputs), n) * 1.0
     base = rng.normal(size=outputs)
     with Threads(2) as threads:
         at = slopes.Slopes(
-            code, y, np.empty(0), outputs, together=together, curved=True, threads=threads
+            kernel, y, np.empty(0), outputs, together=together, curved=True, threads=threads
         )
         for scale in (5.0, 0.01):
             total, out = scale * rng.normal(size=(outputs, n)), np.empty((outputs, n))

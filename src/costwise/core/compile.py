@@ -49,6 +49,7 @@ def kernel(
             fastmath=False,
             error_model="numpy",
             inline="always" if inline else "never",
+            no_cfunc_wrapper=True,
             **options,
         )(function)
         if signatures:
@@ -71,7 +72,7 @@ def say_if_cold(compiled: Any) -> None:
     """Tell the user before the first fit on a machine spends its time compiling."""
     if is_cold(compiled):
         _logger.warning(
-            "costwise compiles its kernels, once for this machine: some 10 seconds. "
+            "costwise compiles its kernels, once for this machine: 10 to 20 seconds. "
             "costwise.warm_up() does it ahead of time."
         )
 

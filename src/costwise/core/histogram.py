@@ -24,8 +24,8 @@ def pack(gradient):
 
 
 @kernel(inline=True)
-def _spread_half(histogram, word, value):
-    """Add a value to the bins of the first four codes in a word."""
+def _spread_low(histogram, word, value):
+    """Add a value to the bins of the first four codes in a word; unsigned indices need no sign test."""
     histogram[word & _BYTE] += value
     histogram[_U(256) + ((word >> _U(8)) & _BYTE)] += value
     histogram[_U(512) + ((word >> _U(16)) & _BYTE)] += value
@@ -33,13 +33,19 @@ def _spread_half(histogram, word, value):
 
 
 @kernel(inline=True)
-def _spread(histogram, word, value):
-    """Add a value to the bins of the eight codes in a word; unsigned indices need no sign test."""
-    _spread_half(histogram, word, value)
+def _spread_high(histogram, word, value):
+    """Add a value to the bins of the last four codes in a word."""
     histogram[_U(1024) + ((word >> _U(32)) & _BYTE)] += value
     histogram[_U(1280) + ((word >> _U(40)) & _BYTE)] += value
     histogram[_U(1536) + ((word >> _U(48)) & _BYTE)] += value
     histogram[_U(1792) + (word >> _U(56))] += value
+
+
+@kernel(inline=True)
+def _spread(histogram, word, value):
+    """Add a value to the bins of the eight codes in a word."""
+    _spread_low(histogram, word, value)
+    _spread_high(histogram, word, value)
 
 
 @kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])")
@@ -49,35 +55,34 @@ def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
     ``gradients`` lie in the order of ``rows``; with ``all_rows`` position and row are the same.
     """
     if all_rows:
-        add_in_order(words, gradients, start, stop, False, histogram)
+        for i in range(start, stop):
+            _spread(histogram, words[i], pack(gradients[i]))
     else:
         for i in range(start, stop):
             _spread(histogram, words[np.uint32(rows[i])], pack(gradients[i]))
 
 
 @kernel()
-def add_prepared(words, rows, packed, start, stop, half, histogram):
-    """As :func:`add_packed`, with the packed rows ready, from that of position ``start`` on.
+def add_in_order(words, gradients, start, stop, half, histogram):
+    """As :func:`add_packed` where position and row are the same.
 
     ``half``: only the first four columns of the block are in use.
     """
-    if half:
-        for i in range(start, stop):
-            _spread_half(histogram, words[np.uint32(rows[i])], packed[i - start])
-    else:
-        for i in range(start, stop):
-            _spread(histogram, words[np.uint32(rows[i])], packed[i - start])
+    for i in range(start, stop):
+        word, value = words[i], pack(gradients[i])
+        _spread_low(histogram, word, value)
+        if not half:
+            _spread_high(histogram, word, value)
 
 
 @kernel()
-def add_in_order(words, gradients, start, stop, half, histogram):
-    """As :func:`add_packed` where position and row are the same."""
-    if half:
-        for i in range(start, stop):
-            _spread_half(histogram, words[i], pack(gradients[i]))
-    else:
-        for i in range(start, stop):
-            _spread(histogram, words[i], pack(gradients[i]))
+def add_prepared(words, rows, packed, start, stop, half, histogram):
+    """As :func:`add_in_order`, row by row, with their packed values, of ``start`` the first, ready."""
+    for i in range(start, stop):
+        word, value = words[np.uint32(rows[i])], packed[i - start]
+        _spread_low(histogram, word, value)
+        if not half:
+            _spread_high(histogram, word, value)
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")

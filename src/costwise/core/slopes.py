@@ -14,52 +14,85 @@ from costwise.core.dtypes import GRADIENT, SUM
 from costwise.core.gradients import FEW, ROWS, bend, logistic, multinomial, squared
 from costwise.core.rounding import CURVATURE_BITS, Rounded, exponent, nearest, round_some
 
-SQUARED, LOGISTIC, MULTINOMIAL = range(3)
-
 HELD = 2048
 """Rows whose gradients are held at once."""
 
 _CURVATURE = float(2**CURVATURE_BITS)
 
-
-@kernel()
-def _gradients(loss, total, base, y, weights, out, start, stop):
-    """Gradients of rows ``start..stop`` by one of the built-in losses; returns their loss."""
-    if loss == SQUARED:
-        return squared(total, base, y, weights, out, start, start, stop)
-    if loss == LOGISTIC:
-        return logistic(total, base, y, weights, out, start, start, stop)
-    return multinomial(total, base, y, weights, out, start, start, stop)
-
-
-@kernel(
-    "void(int64, float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], int32[:,::1],"
+_SIGNATURE = (
+    "void(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], int32[:,::1],"
     " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], int64, int64)"
 )
-def round_slopes(
-    loss, total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
-):
-    """Round the gradients of parts ``low..high``, and the curvature where there is room for it.
 
-    Per part: the loss, the largest gradient of every output (parts, outputs), and the sum and sum
-    of squares of the rounded ones (parts, outputs, 2).
-    """
+
+@kernel()
+def _round_held(held, start, stop, scale, rounded, curvature, largest, found):
+    """Round the gradients ``held`` of rows ``start..stop``, and their curvature where there is room."""
+    for k in range(held.shape[0]):
+        own = held[k, : stop - start]
+        size = round_some(own, scale[k], rounded[k, start:stop], found[k])
+        largest[k] = max(largest[k], size)
+        if curvature.shape[0] > 0:
+            bends = curvature[k, start:stop]
+            for j in range(stop - start):
+                bends[j] = np.int32(nearest(bend(own[j]) * _CURVATURE))
+
+
+@kernel()
+def _begin(part, n_rows, losses, largest, found):
+    """Empty the sums of a part; return its first and last row."""
+    losses[part] = 0.0
+    for k in range(largest.shape[1]):
+        largest[part, k] = 0.0
+        found[part, k, 0] = found[part, k, 1] = 0
+    return part * ROWS, min((part + 1) * ROWS, n_rows)
+
+
+# One kernel per loss, so that a fit compiles only the one it needs. Each rounds the gradients of
+# parts low..high, and notes per part the loss, the largest gradient of every output (parts, outputs)
+# and the sum and sum of squares of the rounded ones (parts, outputs, 2).
+
+
+@kernel(_SIGNATURE)
+def round_squared(
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
+):
+    """Rounded gradients of :func:`costwise.core.gradients.squared`."""
     held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
-        losses[part] = 0.0
-        largest[part] = 0.0
-        found[part] = 0
-        for start in range(part * ROWS, min((part + 1) * ROWS, total.shape[1]), HELD):
-            stop = min(start + HELD, (part + 1) * ROWS, total.shape[1])
-            losses[part] += _gradients(loss, total, base, y, weights, held, start, stop)
-            for k in range(total.shape[0]):
-                own = held[k, : stop - start]
-                size = round_some(own, scale[k], rounded[k, start:stop], found[part, k])
-                largest[part, k] = max(largest[part, k], size)
-                if curvature.shape[0] > 0:
-                    bends = curvature[k, start:stop]
-                    for j in range(stop - start):
-                        bends[j] = np.int32(nearest(bend(own[j]) * _CURVATURE))
+        first, last = _begin(part, total.shape[1], losses, largest, found)
+        for start in range(first, last, HELD):
+            stop = min(start + HELD, last)
+            losses[part] += squared(total, base, y, weights, held, start, start, stop)
+            _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
+
+
+@kernel(_SIGNATURE)
+def round_logistic(
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
+):
+    """Rounded gradients of :func:`costwise.core.gradients.logistic`."""
+    held = np.empty((total.shape[0], HELD))
+    for part in range(low, high):
+        first, last = _begin(part, total.shape[1], losses, largest, found)
+        for start in range(first, last, HELD):
+            stop = min(start + HELD, last)
+            losses[part] += logistic(total, base, y, weights, held, start, start, stop)
+            _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
+
+
+@kernel(_SIGNATURE)
+def round_multinomial(
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
+):
+    """Rounded gradients of :func:`costwise.core.gradients.multinomial`."""
+    held = np.empty((total.shape[0], HELD))
+    for part in range(low, high):
+        first, last = _begin(part, total.shape[1], losses, largest, found)
+        for start in range(first, last, HELD):
+            stop = min(start + HELD, last)
+            losses[part] += multinomial(total, base, y, weights, held, start, start, stop)
+            _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
 class Slopes:
@@ -67,8 +100,8 @@ class Slopes:
 
     Parameters
     ----------
-    loss : int
-        One of the codes of this module.
+    loss : kernel
+        One of those of this module.
     y, weights : float64 (n,)
         Targets, and sample weights (empty for unit weights).
     n_outputs : int
@@ -99,8 +132,8 @@ class Slopes:
         tasks = 1 if total.shape[1] < FEW else min(parts, 2 * self._threads.count)
 
         def work(task):
-            round_slopes(
-                self._loss, total, base, self._y, self._weights, scale, self._values, self._curvature,
+            self._loss(
+                total, base, self._y, self._weights, scale, self._values, self._curvature,
                 self._losses, self._largest, self._found, task * parts // tasks,
                 (task + 1) * parts // tasks,
             )  # fmt: skip

@@ -23,6 +23,9 @@ MAX_BLOCKS = 16
 MAX_DEPTH = 7
 """Deeper trees have many small nodes, whose histograms would be cleared and added up for nothing."""
 
+FEW = 1 << 16
+"""Histogram updates at the root below which the general grower will do: its kernels compile faster."""
+
 SMALL = 1 << 19
 """Histogram updates at the root below which waking other threads does not pay."""
 
@@ -61,10 +64,11 @@ class TeamGrower:
         self._depth = -1
 
     @staticmethod
-    def suits(layout, purchases, max_depth):
-        """Whether trees of this kind can be grown this way."""
+    def suits(n_rows, layout, purchases, max_depth):
+        """Whether trees of this kind can be grown this way, and enough is to be gained."""
         return (
             type(purchases) is Purchases
+            and n_rows * layout.n_blocks * BLOCK >= FEW
             and layout.n_blocks <= MAX_BLOCKS
             and 1 <= max_depth <= MAX_DEPTH
         )
@@ -110,7 +114,7 @@ class TeamGrower:
         self._jobs[0] = (0, -1, -1)
         self._gain[0] = -np.inf
         plan = np.array([1, 1, 1, 0, 0, count < 2 * rules.min_leaf], dtype=SUM)
-        shared = counters(rules.max_depth + 1)
+        shared = counters(2 * rules.max_depth + 1)
         bought = self._purchases
         opened = np.zeros(len(bought.fee), dtype=bool)
         opened[bought.group[bought.bought & (bought.group >= 0)]] = True

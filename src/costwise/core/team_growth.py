@@ -17,7 +17,7 @@ import numpy as np
 
 from costwise.core.compile import kernel
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, QUANTUM
-from costwise.core.histogram import add_in_order, add_prepared, pack
+from costwise.core.histogram import add_in_order, add_prepared, clear, pack
 from costwise.core.partition import BLOCK_, BYTE, SPLIT_COLUMNS, divide_rows, goes_left
 from costwise.core.splitting import block_is_wanted, choose, scan_packed_block
 from costwise.core.team import meet, take
@@ -39,18 +39,16 @@ SMALL, LARGE, PARENT = range(3)
 NODES, IN_LEVEL, JOBS, DIVIDES, TAKEN, DONE = range(6)
 
 
-@kernel()
-def split_of(feature, cut, layout):
-    """A split as :mod:`costwise.core.partition` takes it."""
+@kernel(inline=True)
+def split_of(feature, cut, layout, split):
+    """Write a split as :mod:`costwise.core.partition` takes it."""
     members, _, place, columns = layout
     m = place[feature]
-    split = np.empty(SPLIT_COLUMNS, np.int64)
     split[0], split[1] = columns[m] // BLOCK, columns[m] % BLOCK
     split[2], split[3], split[4], split[5] = members[m, 1], members[m, 2], members[m, 3], cut
-    return split
 
 
-@kernel()
+@kernel(inline=True)
 def _next(shared, team, phase, last):
     """Number of the next task: of the team's, or, alone, the one after the last."""
     return take(shared, phase) if team > 1 else last + 1
@@ -66,11 +64,13 @@ def _sweep(
     half = np.empty(words.shape[0], np.bool_)
     for b in range(words.shape[0]):
         half[b] = offsets[b * BLOCK + BLOCK // 2] == offsets[(b + 1) * BLOCK]
-    private[: plan[JOBS]] = 0
+    for job in range(plan[JOBS]):
+        for b in range(words.shape[0]):
+            clear(private[job, b])
     tables = np.empty((plan[DIVIDES], CODES), np.uint8)
     splits = np.empty((plan[DIVIDES], SPLIT_COLUMNS), np.int64)
     for k in range(plan[DIVIDES]):
-        splits[k] = split_of(tree[divides[k], FEATURE], tree[divides[k], CUT], layout)
+        split_of(tree[divides[k], FEATURE], tree[divides[k], CUT], layout, splits[k])
         goes_left(splits[k], tables[k])
     right_rows, packed = np.empty(chunk, np.int32), np.empty(chunk, np.int64)
     c = _next(shared, team, depth, -1)
@@ -88,35 +88,30 @@ def _sweep(
         for job in range(plan[JOBS]):
             node = level[jobs[job, SMALL], NODE]
             low, high = here[node, 0], here[node, 1]
-            if all_rows and depth == 0:
-                for b in range(words.shape[0]):
-                    if wanted[b]:
-                        add_in_order(words[b], gradients, low, high, half[b], private[job, b])
-            else:
-                for i in range(low, high):
-                    packed[i - low] = pack(gradients[np.uint32(rows[i])])
-                for b in range(words.shape[0]):
-                    if wanted[b]:
-                        add_prepared(words[b], rows, packed, low, high, half[b], private[job, b])
+            in_order = all_rows and depth == 0
+            for i in range(low, low if in_order else high):
+                packed[i - low] = pack(gradients[np.uint32(rows[i])])
+            for b in range(words.shape[0]):
+                if not wanted[b]:
+                    continue
+                if in_order:
+                    add_in_order(words[b], gradients, low, high, half[b], private[job, b])
+                else:
+                    add_prepared(words[b], rows, packed, low, high, half[b], private[job, b])
         c = _next(shared, team, depth, c)
 
 
-@kernel()
+@kernel(inline=True)
 def _add_up(private, job, block, out):
     """Sum of the histograms of all threads."""
-    if private.shape[0] == 1:
-        out[:] = private[0, job, block]
-        return
-    one, other = private[0, job, block], private[1, job, block]
-    for i in range(out.shape[0]):
-        out[i] = one[i] + other[i]
-    for thread in range(2, private.shape[0]):
-        one = private[thread, job, block]
+    clear(out)
+    for thread in range(private.shape[0]):
+        own = private[thread, job, block]
         for i in range(out.shape[0]):
-            out[i] += one[i]
+            out[i] += own[i]
 
 
-@kernel()
+@kernel(inline=True)
 def _difference(whole, part, out):
     for i in range(out.shape[0]):
         out[i] = whole[i] - part[i]
@@ -124,7 +119,20 @@ def _difference(whole, part, out):
 
 @kernel()
 def _scan(
-    layout, wanted, allowed, tree, level, jobs, plan, private, above, held, found, min_leaf, me
+    layout,
+    wanted,
+    allowed,
+    tree,
+    level,
+    jobs,
+    plan,
+    private,
+    above,
+    held,
+    found,
+    min_leaf,
+    shared,
+    phase,
 ):
     """Histograms of all nodes of the level, and the best cut of every feature in them."""
     members, offsets, _, _ = layout
@@ -132,10 +140,9 @@ def _scan(
     totals = np.empty(plan[IN_LEVEL], np.int64)
     for k in range(plan[IN_LEVEL]):
         totals[k] = tree[level[k, NODE], TOTAL]
-    for b in range(me, wanted.shape[0], team):
-        if not wanted[b]:
-            continue
-        for job in range(plan[JOBS]):
+    b = _next(shared, team, phase, -1)
+    while b < wanted.shape[0]:
+        for job in range(plan[JOBS] if wanted[b] else 0):
             small, large, parent = jobs[job, SMALL], jobs[job, LARGE], jobs[job, PARENT]
             own = held[small, b]
             _add_up(private, job, b, own)
@@ -148,9 +155,10 @@ def _scan(
                 scan_packed_block(
                     held[large, b], b, large, (members, offsets), allowed, totals, min_leaf, found
                 )
+        b = _next(shared, team, phase, b)
 
 
-@kernel()
+@kernel(inline=True)
 def _buy(feature, money):
     """Let what a split needs be free from now on; see :class:`costwise.core.purchases.Purchases`."""
     prices, price, group, bought, opened = money
@@ -170,8 +178,10 @@ def _take_splits(tree, net, order, level, plan, picks, found, money, unit, rate,
     gain, cut, left = found
     prices = money[0]
     count, d = plan[IN_LEVEL], gain.shape[1]
-    pending = level[:count, SCORED] == 1
-    picks[:count, 0] = -1
+    pending = np.empty(count, np.bool_)
+    for k in range(count):
+        pending[k] = level[k, SCORED] == 1
+        picks[k, 0] = -1
     while True:
         pick = choose(gain[:count], unit, prices, rate, pending, floor)
         if pick < 0:
@@ -186,7 +196,7 @@ def _take_splits(tree, net, order, level, plan, picks, found, money, unit, rate,
         picks[k, 0], picks[k, 1], picks[k, 2] = feature, cut[k, feature], left[k, feature]
 
 
-@kernel()
+@kernel(inline=True)
 def _add_leaf(tree, plan, total):
     node = plan[NODES]
     plan[NODES] += 1
@@ -199,7 +209,9 @@ def _add_leaf(tree, plan, total):
 def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
     """Write the splits taken into the tree and plan the level of their children."""
     count = plan[IN_LEVEL]
-    parents = level[:count, NODE].copy()
+    parents = np.empty(count, np.int64)
+    for k in range(count):
+        parents[k] = level[k, NODE]
     plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
     for k in range(count):
         if picks[k, 0] < 0:
@@ -227,21 +239,25 @@ def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
         jobs[job, SMALL], jobs[job, LARGE] = first + smaller, first + 1 - smaller
         jobs[job, PARENT] = k
     plan[DONE] = plan[JOBS] == 0
-    gain[: plan[IN_LEVEL]] = -np.inf
+    for k in range(plan[IN_LEVEL]):
+        for feature in range(gain.shape[1]):
+            gain[k, feature] = -np.inf
 
 
 @kernel()
 def _label(data, layout, tree, bounds, plan, leaf, shared, team, phase):
     """Write the number of every row's leaf; splits whose rows were not moved are looked up."""
-    words, rows, _, all_rows, _ = data
+    words, rows, all_rows = data[0], data[1], data[3]
     moved = not all_rows or tree[0, STATE] == DIVIDED
     tables = np.empty((plan[NODES], CODES), np.uint16)
-    places = np.zeros((plan[NODES], 2), np.int64)
-    sides = np.empty(CODES, np.uint8)
+    places = np.empty((plan[NODES], 2), np.int64)
+    sides, split = np.empty(CODES, np.uint8), np.empty(SPLIT_COLUMNS, np.int64)
     for node in range(plan[NODES]):
-        tables[node] = node
+        places[node, 0] = places[node, 1] = 0
+        for code in range(CODES):
+            tables[node, code] = node
         if tree[node, STATE] == TOGETHER and tree[node, FEATURE] >= 0:
-            split = split_of(tree[node, FEATURE], tree[node, CUT], layout)
+            split_of(tree[node, FEATURE], tree[node, CUT], layout, split)
             goes_left(split, sides)
             places[node, 0], places[node, 1] = split[BLOCK_], 8 * split[BYTE]
             for code in range(CODES):
@@ -293,7 +309,7 @@ def grow_together(
             return
         _scan(
             layout, wanted, allowed, tree, level, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
-            found, min_leaf, me,
+            found, min_leaf, shared, max_depth + 1 + depth,
         )  # fmt: skip
         if team > 1 and not meet(shared, team, times + 2):
             return

@@ -182,7 +182,9 @@ class Booster:
             if settings.penalty == "row"
             else Purchases(*prices, at_once=settings.reuse_within_round)
         )
-        self._suits_team = TeamGrower.suits(data.layout, self.purchases, settings.max_depth)
+        self._suits_team = TeamGrower.suits(
+            self.n_rows, data.layout, self.purchases, settings.max_depth
+        )
         self._rounders: dict[int, Rounder] = {}
         self._leaf: npt.NDArray[np.uint16] = np.empty(self.n_rows, dtype=leaves.LEAF)
         self._all = np.ones(len(costs.price), dtype=bool)

@@ -111,7 +111,7 @@ class _Compiled(Loss):
     """A loss whose gradients come from one kernel, row by row."""
 
     kernel: Callable[..., Any]
-    code: int
+    rounded: Callable[..., Any]
 
     def gradients(self, total: Floats, base: Floats, out: Floats, threads: Threads) -> float:
         """Run the kernel."""
@@ -121,7 +121,7 @@ class _Compiled(Loss):
     def slopes(self, *, together: bool, newton: bool, threads: Threads) -> Slopes:
         """Gradients and rounding in one pass."""
         compiled = slopes.Slopes(
-            self.code, self.y, self.weight, self.n_outputs, together=together, curved=newton,
+            type(self).rounded, self.y, self.weight, self.n_outputs, together=together, curved=newton,
             threads=threads,
         )  # fmt: skip
 
@@ -137,7 +137,7 @@ class Squared(_Compiled):
 
     newton_factor = None
     kernel = staticmethod(kernels.squared)
-    code = slopes.SQUARED
+    rounded = staticmethod(slopes.round_squared)
 
     def base(self) -> Floats:
         """The mean."""
@@ -148,7 +148,7 @@ class Logistic(_Compiled):
     """Log-loss of two classes; the score is the log-odds of the second."""
 
     kernel = staticmethod(kernels.logistic)
-    code = slopes.LOGISTIC
+    rounded = staticmethod(slopes.round_logistic)
 
     def base(self) -> Floats:
         """The log-odds of the class frequencies."""
@@ -160,7 +160,7 @@ class Multinomial(_Compiled):
     """Log-loss of K classes; the scores are logits."""
 
     kernel = staticmethod(kernels.multinomial)
-    code = slopes.MULTINOMIAL
+    rounded = staticmethod(slopes.round_multinomial)
 
     def __init__(self, y: Floats, n_classes: int, weight: Floats = _NOTHING) -> None:
         super().__init__(y, weight)
