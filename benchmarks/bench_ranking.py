@@ -64,7 +64,8 @@ def yahoo(quick: bool, seed: int) -> list[Problem]:
     for number, size in enumerate(sizes):
         X, y, qid, costs = datasets.make_yahoo_like(size, 10 * seed + number)
         parts.append(Documents(X, y, qid, times=10))
-    return [Problem(NAMES[0], *parts, costs, 100 if quick else 400)]
+    finer = () if quick else (-3.0, -2.85, -2.7)
+    return [Problem(NAMES[0], *parts, costs, 100 if quick else 400, finer=finer)]
 
 
 def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
@@ -82,9 +83,9 @@ def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
                 *documents,
                 costs,
                 60 if quick else 100,
-                misers=(-2.5, -2.2, -1.9, -1.7, -1.5, -1.4, -1.3, -1.1, -0.8, -0.3),
-                exits=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5),
-                chain=(-1.0, 0.2),
+                (-2.5, -0.3),
+                (-1.5, -1.3),
+                (-1.0, 0.2),
             )
         )
     return found

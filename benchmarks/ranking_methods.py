@@ -24,11 +24,7 @@ from costwise import (
 from costwise.metrics import irrelevant_weight, ndcg_at_k, replicate_irrelevant
 
 EVERY = 10
-"""Rounds from one exit to the next (fewer in short models), and from one candidate for the best round
-to the next."""
-
-NEARLY = (0.985, 0.9925, 1.0)
-"""Shares of the best NDCG@5 of a model at which it is cut."""
+"""Rounds from one exit to the next, and from one candidate for the best round to the next."""
 
 GROUPS = 20
 """Groups of test queries, whose spread gives standard errors."""
@@ -72,11 +68,10 @@ class Problem:
     test: Documents
     costs: Costs
     rounds: int
-    misers: tuple[float, ...] = (-3.2, -3.0, -2.85, -2.7, -2.55, -2.2, -1.8, -1.4)
-    """Greedy Miser's lam as powers of ten, shares of the one that buys nothing; closer together where
-    stage-wise regression is about to be matched."""
-    exits: tuple[float, ...] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5)
-    """Thresholds of Early Exit, in standard deviations of the scores."""
+    misers: tuple[float, float] = (-3.4, -1.4)
+    """Powers of ten between which Greedy Miser's lam lies, as a share of the one that buys nothing."""
+    finer: tuple[float, ...] = ()
+    """Further powers, where stage-wise regression is about to be matched."""
     chain: tuple[float, float] = (-1.6, -0.6)
     """Powers of ten between which Cronus' lam lies, for a mean price of 1."""
     weight: np.ndarray = field(init=False)
@@ -135,8 +130,7 @@ def pointwise(problem: Problem, method: str, setting: str, model, score=None) ->
 
 def with_exits(problem: Problem, method: str, setting: str, model, threshold: float) -> Point:
     """Documents of a query decide together; copies of irrelevant documents take part."""
-    every = min(EVERY, max(2, model.n_rounds_ // 12))
-    exits = EarlyExitRegressor(model, threshold=threshold, every=every)
+    exits = EarlyExitRegressor(model, threshold=threshold, every=EVERY)
     exits.fit(problem.train.X[:50], problem.train.y[:50])
 
     def say(documents: Documents):
@@ -147,30 +141,14 @@ def with_exits(problem: Problem, method: str, setting: str, model, threshold: fl
     return measure(problem, method, setting, say)
 
 
-def by_round(model: GreedyMiserRegressor, held: Documents) -> dict[int, float]:
-    """NDCG@5 on validation documents after every tenth round."""
-    return {
-        number: held.ndcg(held.repeated(score))
-        for number, score in enumerate(model.staged_predict(held.X), start=1)
-        if number % EVERY == 0
-    }
-
-
-def best_round(model: GreedyMiserRegressor, held: Documents) -> GreedyMiserRegressor:
-    """The model cut to its best round on validation documents."""
-    found = by_round(model, held)
-    return model.truncate(max(found, key=lambda number: (found[number], -number)))
-
-
-def first_rounds(model: GreedyMiserRegressor, held: Documents) -> list[GreedyMiserRegressor]:
-    """The model cut where it comes close to its best on validation documents, and there.
-
-    Features are bought round by round: the last rounds add little and may cost much.
-    """
-    found = by_round(model, held)
-    best = max(found.values())
-    ends = [min(n for n, ndcg in found.items() if ndcg >= share * best) for share in NEARLY]
-    return [model.truncate(end) for end in ends]
+def best_round(model: GreedyMiserRegressor, held: Documents) -> tuple[GreedyMiserRegressor, float]:
+    """The model cut to its best round on validation documents, and how good it is there."""
+    found = []
+    for number, score in enumerate(model.staged_predict(held.X), start=1):
+        if number % EVERY == 0:
+            found.append((held.ndcg(held.repeated(score)), -number))
+    best, rounds = max(found)
+    return model.truncate(-rounds), best
 
 
 def booster(problem: Problem, depth: int = 3) -> GreedyMiserRegressor:
@@ -180,7 +158,7 @@ def booster(problem: Problem, depth: int = 3) -> GreedyMiserRegressor:
 def plain_trees(problem: Problem, quick: bool) -> Iterator[Point]:
     """Stage-wise regression, feature subsets, and Early Exit."""
     held, train = problem.held, problem.train
-    whole = best_round(booster(problem).fit(train.X, train.y, problem.weight), held)
+    whole, _ = best_round(booster(problem).fit(train.X, train.y, problem.weight), held)
     setting = f"{whole.n_rounds_} trees"
     yield pointwise(problem, "stage-wise regression", setting, whole)
     prices = sorted({float(p) for p in problem.costs.prices.values()})
@@ -188,30 +166,26 @@ def plain_trees(problem: Problem, quick: bool) -> Iterator[Point]:
     caps = [1, 20, 100] if prices[-1] == 200 else np.quantile(prices, [0.25, 0.5, 0.75])
     for cap in caps if len(prices) > 1 else []:
         model = FeatureSubsets(booster(problem), cap=float(cap))
-        cut = best_round(model.fit(train.X, train.y, problem.weight).model_, held)
+        cut, _ = best_round(model.fit(train.X, train.y, problem.weight).model_, held)
         yield pointwise(problem, "feature subsets", f"price at most {cap:g}", cut)
     spread = float(np.std(whole.predict(held.X)))
-    for share in problem.exits:
+    for share in (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5):
         yield with_exits(problem, "Early Exit", f"s={share:g} sd", whole, share * spread)
 
 
 def miser(problem: Problem, quick: bool) -> Iterator[Point]:
     """Greedy Miser, alone and with Early Exit."""
-    for power in problem.misers[:: 2 if quick else 1]:
-        yield from miser_at(problem, power)
-
-
-def miser_at(problem: Problem, power: float) -> Iterator[Point]:
-    """One lam: the model at three lengths, each alone and with exits."""
     held, train = problem.held, problem.train
-    model = booster(problem)
-    top = model.lam_max(train.X, train.y, problem.weight)
-    model.set_params(lam=top * 10**power).fit(train.X, train.y, problem.weight)
-    for nearly, cut in zip(NEARLY, first_rounds(model, held), strict=True):
-        setting = f"lam={10**power:.2g} of most, cut at {nearly:.4g} of its best"
+    plain = booster(problem)
+    top = plain.lam_max(train.X, train.y, problem.weight)
+    powers = np.union1d(np.linspace(*problem.misers, 4 if quick else 8), problem.finer)
+    for power in powers.tolist():
+        model = plain.set_params(lam=top * 10**power).fit(train.X, train.y, problem.weight)
+        cut, _ = best_round(model, held)
+        setting = f"lam={10**power:.2g} of most"
         yield pointwise(problem, "Greedy Miser", setting, cut)
         spread = float(np.std(cut.predict(held.X)))
-        for share in (0.6, 1.0):
+        for share in (0.6, 1.0, 1.8):
             both = f"{setting}, s={share:g} sd"
             yield with_exits(problem, "Greedy Miser + Early Exit", both, cut, share * spread)
 
@@ -220,7 +194,7 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     """Trees of depth 2 to choose from; thresholds are placed on validation documents."""
     train, held = problem.train, problem.held
     relevant = train.y >= (2 if train.y.max() > 2 else 1)
-    trees = best_round(booster(problem, 2).fit(train.X, train.y, problem.weight), held)
+    trees, _ = best_round(booster(problem, 2).fit(train.X, train.y, problem.weight), held)
     dear = problem.costs.n_features / float(problem.costs.total)
     lams = dear * np.logspace(*problem.chain, 3 if quick else 5)
     model = CascadeClassifier(
