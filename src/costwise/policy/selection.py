@@ -269,11 +269,18 @@ class FactorCase(Case):
 
     def learn(self, feature: int, value: float) -> None:
         """Take in a value."""
-        news = feature not in self._values and feature not in self._refused
-        self._values[feature] = value
-        if not news:
+        known = self._values
+        if feature in known or feature in self._refused:
+            known[feature] = value
             self._refused.discard(feature)
-        self._note(feature, news)
+            self._note(feature, False)
+            return
+        known[feature] = value
+        factor = self._owner.get(feature)
+        if factor is not None:
+            left = self._unsettled[factor] = self._unsettled[factor] - 1
+            if not left:
+                self._settle(factor)
 
     def refuse(self, bundle: Bundle) -> None:
         """Note what cannot be had."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
@@ -80,6 +80,10 @@ class Ledger:
     ) -> None:
         """Append a line given in quanta; its exact amounts are made when somebody looks."""
         self._lines.append((feature, kind, price, fee, group, count))
+
+    def note_purchases(self, lines: Iterable[tuple[str | int, int, int, str | None]]) -> None:
+        """Append features bought at their list price: what, price and fee in quanta, group."""
+        self._lines += [(what, "bought", price, fee, group, 1) for what, price, fee, group in lines]
 
     @property
     def entries(self) -> tuple[Entry, ...]:

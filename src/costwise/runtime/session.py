@@ -229,11 +229,13 @@ class Session:
 
     def _pay_list(self, features: tuple[int, ...]) -> None:
         """Pay list prices, and the fees that they open."""
-        name, note = self.policy.costs.name, self.ledger.note
-        for feature, price, fee in self._till.quote(features):
-            self._till.spent += price + fee
-            note(name(feature), "bought", price, fee, self._group(feature) if fee else None)
+        name, lines = self.policy.costs.name, self._till.quote(features)
+        self._till.spent += sum([price + fee for _, price, fee in lines])
         self._till.take(features)
+        self.ledger.note_purchases(
+            (name(feature), price, fee, self._group(feature) if fee else None)
+            for feature, price, fee in lines
+        )
 
     def _pay(self, feature: int, stated: int | None) -> None:
         if stated is None and feature in self._asked:
@@ -284,15 +286,18 @@ class Session:
                 f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
             )
         told: dict[int, float | None] = {}
-        known, gone, index = self._known, self._gone, self._index
-        for name, value in values.items():
-            feature = index(name)
-            if feature in known or feature in gone:
-                raise SessionError(
-                    f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
-                )
-            plain = type(value) is float and math.isfinite(value)
-            told[feature] = value if plain else read_value(name, value)
+        known, gone, index = self._known, self._gone, self.policy.costs.index
+        try:
+            for name, value in values.items():
+                feature = index(name)
+                if feature in known or feature in gone:
+                    raise SessionError(
+                        f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
+                    )
+                plain = type(value) is float and math.isfinite(value)
+                told[feature] = value if plain else read_value(name, value)
+        except CostsError as error:
+            raise SessionError(f"{error} Nothing was recorded.") from None
         if list(told) == self._pending:
             return told
         order = {feature: place for place, feature in enumerate(self._pending)}
