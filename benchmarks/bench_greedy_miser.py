@@ -78,7 +78,7 @@ def fit_costwise(X, y, prices, lam, binary, options):
         lam=lam, lam_scale="sum", costs=prices, n_rounds=options.rounds, n_jobs=options.threads,
         newton=binary,
     )  # fmt: skip
-    tiny = np.random.default_rng(0).normal(size=(200, 3)).astype(X.dtype)
+    tiny = np.random.default_rng(0).normal(size=(4000, 24)).astype(X.dtype)
     start = time.perf_counter()
     kind(lam_scale="sum", n_rounds=2, newton=binary).fit(tiny, tiny[:, 0] > 0).predict(tiny)
     compiled = time.perf_counter() - start

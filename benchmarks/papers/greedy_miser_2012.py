@@ -117,7 +117,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--figures", metavar="FOLDER", help="draw figures 1 and 2 into this folder")
     given = parser.parse_args()
-    sizes, rounds, points = (20000, 24000, 24000), 400, 9
+    sizes, rounds, points = (80000, 72000, 72000), 800, 9
     if given.quick:
         sizes, rounds, points = (2000, 2000, 2000), 60, 4
     start = time.perf_counter()

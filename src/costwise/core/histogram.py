@@ -68,21 +68,23 @@ def add_in_order(words, gradients, start, stop, half, histogram):
 
     ``half``: only the first four columns of the block are in use.
     """
-    for i in range(start, stop):
-        word, value = words[i], pack(gradients[i])
-        _spread_low(histogram, word, value)
-        if not half:
-            _spread_high(histogram, word, value)
+    if half:
+        for i in range(start, stop):
+            _spread_low(histogram, words[i], pack(gradients[i]))
+    else:
+        for i in range(start, stop):
+            _spread(histogram, words[i], pack(gradients[i]))
 
 
 @kernel()
 def add_prepared(words, rows, packed, start, stop, half, histogram):
     """As :func:`add_in_order`, row by row, with their packed values, of ``start`` the first, ready."""
-    for i in range(start, stop):
-        word, value = words[np.uint32(rows[i])], packed[i - start]
-        _spread_low(histogram, word, value)
-        if not half:
-            _spread_high(histogram, word, value)
+    if half:
+        for i in range(start, stop):
+            _spread_low(histogram, words[np.uint32(rows[i])], packed[i - start])
+    else:
+        for i in range(start, stop):
+            _spread(histogram, words[np.uint32(rows[i])], packed[i - start])
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")
