@@ -292,7 +292,7 @@ class PrunedForestClassifier(CostAwareClassifier):
     def refit(
         self, X: Any, y: Any, sample_weight: Any = None, *, n_sweeps: int = 16
     ) -> PrunedForestClassifier:
-        """The same pruned trees, their leaves fitted together: same bills, fewer errors.
+        """The same pruned trees, their leaves fitted together: same bills, usually fewer errors.
 
         The leaves of a forest speak for themselves; cut short, they speak badly. Here their values
         add up to log-odds (logits with more than two classes), and sweeps over the trees lower the
