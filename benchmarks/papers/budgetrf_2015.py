@@ -64,8 +64,8 @@ The target, within 0.5 points at clearly lower cost, is met on Forest (seed 0, 1
 Gini when refitted), and **not on Letters**. On seed 0 of Letters refitted forests save 9 to 13 %, but the additions
 were made on that draw. On seed 1, run once with everything fixed, they save 4.9 % (Gini) and 5.2 % (default)
 within 0.5 points on test rows; from the paper's forest 10.4 % with 0.80 points lost. There plain pruning saves 3.3, 6.4
-and 4.8 % with 0.38, 0.55 and 0.85 points lost, so refitting is hardly better on Letters. The figures of seed 0 are
-the effect of choosing, and those of seed 1 are the ones to believe. Forest had no second draw: its subsample was
+and 4.8 % with 0.38, 0.55 and 0.85 points lost, so refitting is hardly better on Letters. The figures of seed 0 look
+like the effect of choosing on it; seed 1, though one draw only, is the one to believe. Forest had no second draw: its subsample was
 part of the same draw, so its refitted lines may flatter as well, though 58,101 test rows leave less to luck.
 Part of the gain is refitting itself, which also lowers the error of forests that are hardly pruned: see the right
 ends of the lines.
@@ -236,7 +236,8 @@ def main() -> None:
     )
     text += (
         "alpha is 0. Gini and entropy: scikit-learn's forests with union bills. Draws differ from the paper's, and so "
-        "do the features of CIFAR (a fifth of the rows, three runs): relations between lines compare, errors do not. The default's two ways and their "
+        "do the features of CIFAR (a fifth of the rows, three runs): relations between lines compare, errors do "
+        "not. The default's two ways and their "
         "numbers of thresholds were chosen on rows held out from another draw of Forest, with a look at held-out "
         "rows of the other sets; about 30 settings were tried. Draws overlap, so that a run's test rows may "
         "hold some of these; those of MiniBooNE, whose 5,000 rows are all drawn from, hold many.\n\n"
