@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,12 @@ pty = pytest.importorskip("pty")  # a terminal as POSIX has it
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 
 
+def _listen_to_ctrl_c():
+    """Own the terminal, and hear its Ctrl-C also where the tests run in the background."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A command on a pseudo-terminal: read what it shows, type what a person would."""
 
@@ -24,7 +31,7 @@ class Terminal:
         command = [sys.executable, "-m", "costwise", *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C arrives
+            preexec_fn=_listen_to_ctrl_c,
             env=os.environ | {"COLUMNS": "100", "TERM": "dumb"},
         )  # fmt: skip
         os.close(theirs)

@@ -244,9 +244,10 @@ class ForgetsEvaluations(HonestTrees):
 class DoubleFeeSession(Session):
     """Charges the fee of a group with every member."""
 
-    def _pay(self, feature, stated):
-        self._till._open.clear()
-        super()._pay(feature, stated)
+    def _pay_list(self, features):
+        for feature in features:
+            self._till._open.clear()
+            super()._pay_list((feature,))
 
 
 class ChargesFeesTwice(HonestTrees):
