@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -77,7 +78,7 @@ class Task:
         return GatePolicy(self.costs, output, gate, cheap, existing)
 
 
-class GatedClassifier(CostAwareClassifier):
+class GatedClassifier(CostAwareClassifier, ABC):
     """Base of the classifiers with a gate, a cheap model and an existing one."""
 
     policy_: GatePolicy
@@ -163,11 +164,13 @@ class GatedClassifier(CostAwareClassifier):
         """Refuse parameters that do not go together."""
         self._validate_params()
 
+    @abstractmethod
     def _fit_one(self, task: Task) -> None:
-        raise NotImplementedError
+        """Fit at the trade-off that the parameters name."""
 
+    @abstractmethod
     def _sweep(self, task: Task) -> Sweep:
-        raise NotImplementedError
+        """Fit over all trade-offs, for a budget to choose from."""
 
     def _take(self, sweep: Sweep, task: Task, budget: Any) -> None:
         """Keep the best model of a sweep within a budget."""

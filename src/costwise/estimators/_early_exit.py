@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from costwise.policy.tree import TreePolicy
 Floats = npt.NDArray[np.float64]
 
 
-class EarlyExit(CostAware):
+class EarlyExit(CostAware, ABC):
     """Parameters and fit of both estimators."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
@@ -31,9 +32,9 @@ class EarlyExit(CostAware):
     every: int
     keep: int = 1
 
+    @abstractmethod
     def _default_model(self) -> Any:
         """What is trained where no model is given."""
-        raise NotImplementedError
 
     def _fit(self, X: Any, y: Any, **how: Any) -> Self:
         self._validate_params()

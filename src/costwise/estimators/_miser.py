@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -69,7 +70,7 @@ class Training:
         return BinnedData.prepare(self.X, threads, self.weight, others)
 
 
-class Miser(CostAware):
+class Miser(CostAware, ABC):
     """Parameters and fit of both Greedy Misers."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
@@ -102,26 +103,29 @@ class Miser(CostAware):
 
     # What a subclass supplies ---------------------------------------------------------------------
 
+    @abstractmethod
     def _read_targets(self, y: Any) -> Floats:
-        raise NotImplementedError
+        """Training targets as numbers; sets what they are decoded with."""
 
+    @abstractmethod
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
-        raise NotImplementedError
+        """The loss over these rows."""
 
     def _loss_of(self, y: Floats, weight: Floats | None, qid: Array | None) -> Loss:
         """The loss, where queries may matter."""
         return self._loss(y, weight)
 
+    @abstractmethod
     def _output(self) -> Output:
-        raise NotImplementedError
+        """How scores become predictions."""
 
     def _vector(self) -> bool:
         """Whether one tree a round serves all outputs."""
         return False
 
+    @abstractmethod
     def _code(self, y: Any, what: str) -> Floats:
         """Targets of further rows, as :meth:`_read_targets` codes them."""
-        raise NotImplementedError
 
     def _score_of(self, y: Floats, loss: Loss, qid: Array | None = None) -> Score:
         """How validation rows are scored: by their loss, or by the caller's function."""
