@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from costwise.core.binning import BINS, FEATURE, STATES, STRIDE, Layout, encode_matrix, find_bins
+from costwise.core.binning import encode_matrix, find_bins
 from costwise.core.dtypes import BLOCK, MAX_BINS
+from costwise.core.layout import BINS, FEATURE, STATES, STRIDE, TRIED, Layout, find_exclusive
 from costwise.core.threads import Threads
+from costwise.costs import Costs
+from costwise.estimators._boosting import BinnedData, Booster, Settings
 
 NO_WEIGHTS = np.empty(0, dtype=np.int64)
 
@@ -18,16 +23,17 @@ NO_WEIGHTS = np.empty(0, dtype=np.int64)
 def binned(X, weights=NO_WEIGHTS, n_threads=1):
     with Threads(n_threads) as threads:
         bins = find_bins(X, weights, threads)
-        layout = Layout.plan(bins)
+        layout = Layout.plan(bins, find_exclusive([X], bins, threads))
         return bins, layout, encode_matrix(X, bins, layout, threads)
 
 
 def states_of(feature, layout, words):
     """The states of one feature, read back from the code words."""
     column = layout.column(feature)
-    _, stride, states, _ = layout.members[layout.place[feature]]
+    _, stride, states, _, up = layout.members[layout.place[feature]]
     codes = (words[column // BLOCK] >> np.uint64(8 * (column % BLOCK))) & np.uint64(255)
-    return (codes.astype(int) // stride) % states
+    digit = (codes.astype(int) // stride) % states
+    return digit if up == 0 else (digit == up).astype(int)
 
 
 @settings(max_examples=60, deadline=None)
@@ -141,6 +147,56 @@ def test_features_with_few_states_share_columns():
     assert sorted(layout.members[:, FEATURE]) == [*range(17), 18]
     assert (layout.members[:, STRIDE] >= 1).all()
     assert (layout.members[:, BINS] <= layout.members[:, STATES]).all()
+
+
+def spread(categories, k):
+    """One column for each of the categories 0..k-1; others are none of them."""
+    return (np.asarray(categories)[:, None] == np.arange(k)).astype(float)
+
+
+def test_features_that_are_never_up_together_share_a_digit():
+    rng = np.random.default_rng(0)
+    n = 3 * TRIED
+    colour, shape = rng.integers(0, 40, n), rng.integers(0, 4, n)
+    X = np.column_stack([spread(shape, 4), rng.integers(0, 2, n), spread(colour, 39)])
+    _, layout, words = binned(X, n_threads=2)
+    assert words.shape == (1, n)
+    assert len({layout.column(f) for f in range(X.shape[1])}) == 2  # 5 * 40 states, and 2
+    for f in range(X.shape[1]):
+        assert (states_of(f, layout, words) == X[:, f]).all()
+    # One row that is not among those tried first is enough.
+    both = X.copy()
+    both[1, 5:7] = 1.0
+    for matrices in ([both], [X, both[1:2]]):
+        with Threads(1) as threads:
+            found = find_exclusive(matrices, find_bins(both, NO_WEIGHTS, threads), threads)
+        assert found == [[0, 1, 2, 3]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 60), st.booleans())
+def test_sharing_digits_changes_no_tree(seed, n, weighted):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            spread(rng.integers(0, 5, n), 4),
+            rng.normal(size=n).round(1),
+            spread(rng.integers(0, 3, n), 3),
+        ]
+    )
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    prices = Costs(rng.integers(0, 3, X.shape[1])).flat
+    gradients = rng.normal(size=(1, n))
+    grown = []
+    with Threads(1) as threads:
+        data = BinnedData.prepare(X, threads, weight)
+        apart = Layout.plan(data.bins)
+        words = encode_matrix(X, data.bins, apart, threads)
+        for rows in (data, replace(data, layout=apart, words=words)):
+            settings_ = Settings(lam=0.01, max_depth=3, min_samples_leaf=1)
+            tree = Booster(rows, prices, settings_, threads).grow(gradients)
+            grown.append((tree.grown.feature, tree.grown.cut, tree.value.tolist()))
+    assert grown[0] == grown[1]
 
 
 def test_threads_do_not_matter():

@@ -21,12 +21,15 @@ TEAMS = [1, 2, 3] if team.CAN_TEAM else [1]
 
 
 def table(rng, n, d):
-    """Columns of many kinds: fine, coarse, two-state, constant, with gaps."""
+    """Columns of many kinds: fine, coarse, two-state, constant, exclusive, with gaps."""
     X = rng.normal(size=(n, d))
     X[:, 1::5] = np.round(X[:, 1::5])
     X[:, 2::5] = X[:, 2::5] > 0.5
     X[:, 3::5] = 1.0
     X[rng.random((n, d)) < 0.05] = np.nan
+    # A category spread over three columns, and one more of which most rows are none.
+    X[:, :3] = rng.integers(0, 3, n)[:, None] == np.arange(min(d, 3))
+    X[:, 5:7] = rng.integers(0, 9, n)[:, None] == np.arange(min(max(d - 5, 0), 2))
     return X
 
 
@@ -71,10 +74,16 @@ class Case:
         grower, grown = TeamGrower(data.words, data.layout, purchases, threads), []
         for _ in range(trees):
             leaf = np.full(len(self.X), 9999, dtype=np.uint16) if rows is None else None
-            tree = grower.grow(self.gradients, rows, self.total(rows), rules, allowed, leaf)
+            bends = np.abs(self.gradients)
+            tree = grower.grow(self.gradients, rows, self.total(rows), rules, allowed, leaf, bends)
             if leaf is not None:
                 walked = leaves.Route(tree, data.layout).leaves(data.words, threads)
                 assert (leaf == walked).all()
+                assert tree.bends.tolist() == [
+                    bends[leaf == node].sum(dtype=np.int64) for node in range(len(tree.feature))
+                ]
+            else:
+                assert tree.bends is None
             grown.append(tree)
             purchases.settle()
         return grown, purchases.order

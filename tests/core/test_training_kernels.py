@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from costwise.core import compile as compiling
 from costwise.core import gradients, histogram, leaves, partition, rounding, slopes, splitting
-from costwise.core.binning import Layout, encode_matrix, find_bins
+from costwise.core.binning import encode_matrix, find_bins
 from costwise.core.grower import Grown
+from costwise.core.layout import Layout
 from costwise.core.purchases import Purchases
 from costwise.core.threads import Threads, count_threads
 
@@ -64,7 +65,7 @@ def test_partition_keeps_order_and_carries_gradients(seed, n, missing_left):
     words = np.ascontiguousarray(codes.view(np.uint64)[:, :, 0])
     rounded = rng.integers(-9, 9, n).astype(np.int32)
     # byte 3 holds a feature of 4 states (3 bins and missing) with stride 2
-    splits = np.array([[0, 3, 2, 4, 3, 2 * 1 + missing_left]], dtype=np.int64)
+    splits = np.array([[0, 3, 2, 4, 3, 0, 2 * 1 + missing_left]], dtype=np.int64)
     pieces = partition.gather_pieces([partition.chunks(n)])
     rows, carried = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     partition.divide(words, rows, rounded, carried, True, True, splits, pieces, 0, len(pieces))
@@ -124,6 +125,34 @@ def test_slopes_in_one_pass_are_the_rounded_gradients(loss, together):
                 assert (rounded.total, rounded.squares) == (expected.total, expected.squares)
                 if loss is not gradients.squared:
                     assert (rounded.curvature == expected.curvature).all()
+
+
+@pytest.mark.parametrize("loss", [gradients.squared, gradients.logistic, gradients.multinomial])
+def test_a_step_is_added_to_the_scores_once_before_their_slopes_are_taken(loss):
+    rng = np.random.default_rng(0)
+    outputs, n = (3 if loss is gradients.multinomial else 1), slopes.HELD + 77
+    y, base = rng.integers(0, max(2, outputs), n) * 1.0, np.zeros(outputs)
+    leaf, values = rng.integers(0, 4, n).astype(np.uint16), 100.0 * rng.normal(size=(outputs, 4))
+    total = 0.01 * rng.normal(size=(outputs, n))
+    after = total + values[:, leaf]
+    kernel = getattr(slopes, f"round_{loss.__name__}")
+    with Threads(2) as threads:
+        first, second = (
+            slopes.Slopes(
+                kernel, y, np.empty(0), outputs, together=True, curved=False, threads=threads
+            )
+            for _ in range(2)
+        )
+        first(total, base)
+        # The scale changes with the step, so that the pass is run twice.
+        value, (found,) = first(total, base, leaves.Step(leaf, values))
+        expected_value, (expected,) = second(after, base)
+        assert (total == after).all()
+        assert value == expected_value
+        assert (found.values == expected.values).all()
+        by_itself = after - values[:, leaf]
+        leaves.Step(leaf, values).add(by_itself, threads)
+        assert by_itself == pytest.approx(after)
 
 
 def test_integer_weights_round_to_themselves():

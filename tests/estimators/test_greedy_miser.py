@@ -131,7 +131,7 @@ def test_net_worth_of_the_splits_is_what_equation_5_gained(seed, lam):
 
     def spy(self, number, gradients):
         grown = original(self, number, gradients)
-        nets.append(sum(grown[0].grown.net))
+        nets.append(sum(grown[0][0].grown.net))
         return grown
 
     _rounds.Rounds._round = spy

@@ -3,11 +3,7 @@
 A feature gets one bin per distinct value where there are at most 255 of them, otherwise bins of
 about equal weight in which very common values stand alone. A threshold is the midpoint of two
 adjacent distinct values, so raw values compared with thresholds take the same side as codes do.
-
-Codes lie in blocks of eight columns, row by row: the eight codes of a row form one 64-bit word.
-Features with few states share a column (the code is a mixed-radix number): one histogram update
-then serves several features, and their own histograms are sums over the shared one. Features with
-a single state take no column at all.
+:mod:`costwise.core.layout` tells where the codes of a feature lie.
 """
 
 from __future__ import annotations
@@ -17,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.dtypes import BLOCK, CODE, CODES, MAX_BINS, WORD
+from costwise.core.dtypes import BLOCK, CODE, MAX_BINS, WORD
+from costwise.core.layout import FEATURE, TILE, runs_of
 
 _U = np.uint64
 
@@ -26,12 +23,6 @@ FEW = 8
 
 HELD_BYTES = 1 << 23
 """Columns that a thread sorts at a time take about this much: tall data must not double in memory."""
-
-TILE = 4096
-"""Rows that are transposed at once: their columns stay in cache until they are coded."""
-
-FEATURE, STRIDE, STATES, BINS = range(4)
-"""Columns of ``Layout.members``: the feature, its place in the shared code, its states, its bins."""
 
 
 @kernel(inline=True)
@@ -44,9 +35,14 @@ def _middle(a, b):
 @kernel(inline=True)
 def _run(values, weights, start, count):
     """End of the run of equal values that begins at ``start``, and its weight."""
-    stop = start + 1
+    stop, step = start + 1, 1
     while stop < count and values[stop] == values[start]:
-        stop += 1
+        # Long runs are left in leaps that double, and halve once the next one would be too far.
+        leap = min(stop + step, count - 1)
+        if values[leap] == values[start]:
+            stop, step = leap + 1, 2 * step
+        else:
+            stop, step = stop + 1, max(step // 2, 1)
     if weights.shape[0] == 0:
         return stop, np.int64(stop - start)
     weight = np.int64(0)
@@ -202,81 +198,6 @@ class Bins:
         return float(self.thresholds[feature, cut])
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Where each feature's codes are.
-
-    Attributes
-    ----------
-    members : int32 (k, 4)
-        One row per feature that can be split on, sorted by column: FEATURE, STRIDE, STATES, BINS.
-        A state >= BINS means missing.
-    offsets : int32 (columns + 1,)
-        Members of column c are rows offsets[c] .. offsets[c + 1] - 1. Columns fill whole blocks.
-    place : int32 (d,)
-        Row of each feature in ``members``; -1 for features with a single state.
-    columns : list of int
-        Column of each row of ``members``.
-    """
-
-    members: np.ndarray
-    offsets: np.ndarray
-    place: np.ndarray
-    columns: list[int]
-
-    @property
-    def n_blocks(self):
-        """Number of blocks of eight columns."""
-        return (len(self.offsets) - 1) // BLOCK
-
-    def column(self, feature):
-        """Column that holds a feature."""
-        return self.columns[self.place[feature]]
-
-    def split(self, feature, cut):
-        """A split as kernels take it, see :mod:`costwise.core.partition`; any row for a leaf (-1)."""
-        if feature < 0:
-            return (0, 0, 1, 1, 1, 0)
-        column = self.column(feature)
-        _, stride, states, bins = self.members[self.place[feature]].tolist()
-        return (column // BLOCK, column % BLOCK, stride, states, bins, cut)
-
-    @classmethod
-    def plan(cls, bins):
-        """Give each feature a place; features with few states share columns, first come first served."""
-        columns: list[list[tuple[int, int]]] = []
-        room: dict[int, int] = {}  # shared columns that are not full: column -> states so far
-        for feature, (count, missing) in enumerate(zip(bins.count, bins.missing, strict=True)):
-            states = int(count) + int(missing)
-            if states < 2:
-                continue
-            shared = next((c for c, used in room.items() if used * states <= CODES), None)
-            if states * 2 > CODES or shared is None:
-                columns.append([(feature, 1)])
-                if states * 2 <= CODES:
-                    room[len(columns) - 1] = states
-                continue
-            columns[shared].append((feature, room[shared]))
-            room[shared] *= states
-            if room[shared] * 2 > CODES:
-                del room[shared]
-        while len(columns) % BLOCK or not columns:
-            columns.append([])
-        members = np.array(
-            [
-                (feature, stride, bins.count[feature] + bins.missing[feature], bins.count[feature])
-                for column in columns
-                for feature, stride in column
-            ],
-            dtype=np.int32,
-        ).reshape(-1, 4)
-        place = np.full(len(bins.count), -1, dtype=np.int32)
-        place[members[:, FEATURE]] = np.arange(len(members))
-        offsets = np.cumsum([0, *map(len, columns)]).astype(np.int32)
-        numbers = [number for number, column in enumerate(columns) for _ in column]
-        return cls(members=members, offsets=offsets, place=place, columns=numbers)
-
-
 def _float(X):
     """The float type that holds a matrix's values: small integers fit float32 exactly."""
     small = X.dtype == np.float32 or (X.dtype.kind in "iub" and X.dtype.itemsize <= 2)
@@ -327,19 +248,21 @@ def encode_matrix(X, bins, layout, threads):
 
     def work(task):
         stretch, block = divmod(task, len(blocks))
-        members = blocks[block]
-        features = members[:, FEATURE]
-        adjacent = len(features) > 0 and (np.diff(features) == 1).all()
-        chosen = slice(features[0], features[-1] + 1) if adjacent else features
+        members = blocks[block][blocks[block][:, FEATURE].argsort()]
+        runs = runs_of(members[:, FEATURE].tolist())
         # Columns are filled one by one: side by side, the compiler could not vectorise.
         columns = np.empty((BLOCK, TILE), dtype=CODE)
+        tile = np.empty((len(members), TILE), dtype=_float(X))
         for row in range(stretch * rows, min((stretch + 1) * rows, X.shape[0]), TILE):
-            tile = np.array(X[row : row + TILE, chosen].T, dtype=_float(X), order="C")
-            columns[:] = 0
-            for values, (feature, stride, _, count) in zip(tile, members, strict=True):
-                column = columns[layout.column(feature) % BLOCK, : len(values)]
-                encode(values, bins.thresholds[feature], int(count), int(stride), column)
             here = codes[block, row : row + TILE]
+            for place, feature, count in runs:
+                part = X[row : row + TILE, feature : feature + count]
+                tile[place : place + count, : len(here)] = part.T
+            columns[:] = 0
+            for values, (feature, stride, _, count, up) in zip(tile, members, strict=True):
+                column = columns[layout.column(feature) % BLOCK, : len(here)]
+                step = int(stride) * max(int(up), 1)
+                encode(values[: len(here)], bins.thresholds[feature], int(count), step, column)
             here[:] = columns[:, : len(here)].T
 
     threads.run(-(-X.shape[0] // rows) * len(blocks), work)

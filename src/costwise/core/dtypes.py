@@ -45,3 +45,9 @@ CODES = 256
 
 QUANTUM = 1e-9
 """One quantum of money in the user's unit."""
+
+SHIFT = 6755399441055744.0
+"""1.5 * 2**52: added to a number, it leaves the nearest whole one in the low bits, in vectors too."""
+
+SHIFT_BITS = np.int64(0x4338000000000000)
+"""The bits of :data:`SHIFT`."""

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from costwise.core.compile import kernel
+from costwise.core.dtypes import SHIFT, SHIFT_BITS
 
 ROWS = 16384
 """Rows in one part."""
@@ -19,11 +20,8 @@ ROWS = 16384
 FEW = 50_000
 """Rows below which one thread is faster than waking others."""
 
-LOGS = 512
-"""Rows whose logarithms are taken at once."""
-
-LANES = 8
-"""Sums that run side by side, so that no addition waits for the one before."""
+SOME = 512
+"""Rows whose losses are held at once; a power of two."""
 
 _SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64, int64)"
 
@@ -40,7 +38,8 @@ def decay_of(a):
     Below exp(-708) it stays there: the smallest weights do not matter, and no infinity comes up.
     """
     a = min(a, 708.0)
-    k = np.floor(a * 1.4426950408889634 + 0.5)
+    shifted = a * 1.4426950408889634 + SHIFT  # the nearest whole number is in its low bits
+    k = shifted - SHIFT
     r = (k * 0.69314718036912382 - a) + k * 1.9082149292705877e-10  # ln 2 in two parts
     # The series in pairs of pairs: no addition waits for more than four others.
     r2 = r * r
@@ -50,18 +49,30 @@ def decay_of(a):
     high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
     last = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
     p = low + r4 * (middle + r4 * (high + r4 * last))
-    return p * np.int64((np.int64(1023) - np.int64(k)) << np.int64(52)).view(np.float64)
+    power = np.int64(1023) - (np.float64(shifted).view(np.int64) - SHIFT_BITS)
+    return p * np.int64(power << np.int64(52)).view(np.float64)
 
 
 @kernel(_SIGNATURE)
 def squared(total, base, y, weights, out, first, start, stop):
     """Half the squared error; the negative gradient is the residual."""
+    zero = base[0]
+    square = np.zeros(SOME)
     loss = 0.0
-    for i in range(start, stop):
-        residual = y[i] - (base[0] + total[0, i])
+    for low in range(start, stop, SOME):
+        high = min(low + SOME, stop)
+        scores, targets = total[0, low:high], y[low:high]
+        for j in range(high - low):
+            residual = targets[j] - (zero + scores[j])
+            square[j] = residual * residual
         if out.shape[1] > 0:
-            out[0, i - first] = residual
-        loss += _weight(weights, i) * (residual * residual)
+            slope = out[0, low - first : high - first]
+            for j in range(high - low):
+                slope[j] = targets[j] - (zero + scores[j])
+        for j in range(high - low if weights.shape[0] > 0 else 0):
+            square[j] *= weights[low + j]
+        square[high - low :] = 0.0
+        loss += _sum(square)
     return 0.5 * loss
 
 
@@ -69,11 +80,11 @@ def squared(total, base, y, weights, out, first, start, stop):
 def logistic(total, base, y, weights, out, first, start, stop):
     """Log-loss of two classes, y 0 or 1, scores are log-odds; the negative gradient is y - p."""
     zero = base[0]
-    factor = np.ones(LOGS)
-    wrong = np.zeros(LOGS)
+    factor = np.ones(SOME)
+    wrong = np.zeros(SOME)
     loss = 0.0
-    for low in range(start, stop, LOGS):
-        high = min(low + LOGS, stop)
+    for low in range(start, stop, SOME):
+        high = min(low + SOME, stop)
         scores, labels = total[0, low:high], y[low:high]
         for j in range(high - low):
             score = zero + scores[j]
@@ -90,34 +101,31 @@ def logistic(total, base, y, weights, out, first, start, stop):
         else:
             factor[high - low :] = 1.0
             wrong[high - low :] = 0.0
-            loss += _log_product(factor) + _lane_sum(wrong)
+            # A product of so many numbers from 1 to 2 does not overflow, and needs one logarithm.
+            loss += math.log(_product(factor)) + _sum(wrong)
     return loss
 
 
 @kernel()
-def _log_product(factors):
-    """Sum of the logarithms of numbers from 1 to 2: of a product of that many, there is no overflow."""
-    product = np.ones(LANES)
-    for j in range(0, factors.shape[0], LANES):
-        for lane in range(LANES):
-            product[lane] *= factors[j + lane]
-    total = 0.0
-    for lane in range(LANES):
-        total += math.log(product[lane])
-    return total
+def _product(factors):
+    """Product of SOME numbers, which are overwritten: halves are multiplied, in a fixed order."""
+    half = SOME // 2
+    while half > 0:
+        for j in range(half):
+            factors[j] *= factors[half + j]
+        half //= 2
+    return factors[0]
 
 
 @kernel()
-def _lane_sum(values):
-    """Sum in a fixed order that the compiler can vectorise."""
-    held = np.zeros(LANES)
-    for j in range(0, values.shape[0], LANES):
-        for lane in range(LANES):
-            held[lane] += values[j + lane]
-    total = 0.0
-    for lane in range(LANES):
-        total += held[lane]
-    return total
+def _sum(values):
+    """Sum of SOME numbers, which are overwritten: halves are added, in a fixed order."""
+    half = SOME // 2
+    while half > 0:
+        for j in range(half):
+            values[j] += values[half + j]
+        half //= 2
+    return values[0]
 
 
 @kernel(_SIGNATURE)

@@ -74,6 +74,8 @@ class Grown:
         (weight, gradient sums...) of each node.
     net : list
         What each split was worth after its price.
+    bends : int64 (nodes,), or None
+        Sum of the rounded curvature of the rows of each leaf, where it was added up on the way.
     """
 
     feature: list[int] = field(default_factory=list)
@@ -82,6 +84,7 @@ class Grown:
     right: list[int] = field(default_factory=list)
     total: list[np.ndarray] = field(default_factory=list)
     net: list[float] = field(default_factory=list)
+    bends: np.ndarray | None = None
 
     def add(self, total):
         """Append a leaf; return its number."""

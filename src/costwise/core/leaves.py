@@ -6,6 +6,7 @@ themselves. From the leaf numbers follow scores, sums per leaf, and what rows ha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -89,6 +90,29 @@ def add_curvature(leaf, rows, all_rows, curvature, weights, sums, start, stop):
                 sums[leaf[row], k, 1] += (value & 32767) * weights[row]
             else:
                 sums[leaf[row], k, 1] += value
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a tree adds to scores.
+
+    Attributes
+    ----------
+    leaf : uint16 (n,)
+        Leaf of every row.
+    values : float64 (outputs, nodes)
+        What the leaves say.
+    """
+
+    leaf: np.ndarray
+    values: np.ndarray
+
+    def add(self, scores, threads):
+        """Add it to the scores (outputs, n)."""
+        in_parts(
+            threads, len(self.leaf),
+            lambda start, stop: add_values(self.leaf, self.values, scores, start, stop),
+        )  # fmt: skip
 
 
 class Route:

@@ -19,8 +19,8 @@ from costwise.core.dtypes import CODES, SUM
 CHUNK = 8192
 
 # Columns of a split: where the feature's codes are, and which of them go left.
-BLOCK_, BYTE, STRIDE, STATES, BINS, CUT = range(6)
-SPLIT_COLUMNS = 6
+BLOCK_, BYTE, STRIDE, STATES, BINS, UP, CUT = range(7)
+SPLIT_COLUMNS = 7
 
 # Columns of a piece, the stretch of a node in one chunk: the split to apply, first position, end,
 # and, after the split, how many rows went left.
@@ -32,6 +32,8 @@ def goes_left(split, table):
     """Fill a table (256,) with 1 for codes that go left, 0 for others."""
     for code in range(CODES):
         state = (code // split[STRIDE]) % split[STATES]
+        if split[UP] > 0:
+            state = np.int64(state == split[UP])
         if state >= split[BINS]:
             table[code] = split[CUT] & 1
         else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from costwise.core.compile import kernel
-from costwise.core.dtypes import GRADIENT, GRADIENT_BITS, SUM, WEIGHT_BITS
+from costwise.core.dtypes import GRADIENT, GRADIENT_BITS, SHIFT, SHIFT_BITS, SUM, WEIGHT_BITS
 
 ROWS = 65536
 """Rows in one piece of work."""
@@ -20,31 +20,29 @@ ROWS = 65536
 CURVATURE_BITS = 30
 """Curvatures are rounded to multiples of 2**-30."""
 
-# Adding 1.5 * 2**52 leaves the nearest whole number in the low bits, in a way that is vectorised.
-_SHIFT = 6755399441055744.0
-_SHIFT_BITS = np.int64(0x4338000000000000)
-
 
 @kernel(inline=True)
 def nearest(number):
     """The nearest whole number (int64) of a number below 2**51 in size."""
-    return np.float64(number + _SHIFT).view(np.int64) - _SHIFT_BITS
+    return np.float64(number + SHIFT).view(np.int64) - SHIFT_BITS
 
 
 @kernel()
 def round_some(gradients, scale, rounded, found):
     """Round some gradients; return the largest size, add to ``found`` the sum and the sum of squares."""
-    largest = 0.0
+    # Sizes are compared by their bits, and squares taken of 32 bits: both can be vectorised.
+    largest = np.int64(0)
     total, squares = np.int64(0), np.int64(0)
     for i in range(gradients.shape[0]):
-        largest = max(largest, abs(gradients[i]))
-        value = nearest(gradients[i] * scale)
-        rounded[i] = np.int32(value)
-        total += value
-        squares += value * value
+        size = np.float64(abs(gradients[i])).view(np.int64)
+        largest = size if size > largest else largest
+        value = np.int32(nearest(gradients[i] * scale))
+        rounded[i] = value
+        total += np.int64(value)
+        squares += np.int64(value) * np.int64(value)
     found[0] += total
     found[1] += squares
-    return largest
+    return np.int64(largest).view(np.float64)
 
 
 @kernel("float64(float64[::1], float64, int32[::1], int64, int64, int64[::1])")
@@ -83,6 +81,13 @@ class Rounded:
     total: list[int]
     squares: int
     curvature: np.ndarray | None = None
+
+    @property
+    def small_curvature(self):
+        """The curvature (n,) of a single output, where it fits 32 bits."""
+        if self.curvature is None or self.curvature.dtype != GRADIENT or len(self.curvature) > 1:
+            return None
+        return self.curvature[0]
 
 
 class Rounder:

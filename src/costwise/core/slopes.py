@@ -1,6 +1,7 @@
 """From scores to rounded gradients in one pass: a few rows at a time, while they are in cache.
 
-The gradients themselves are never written to memory.
+What the last tree says is added to the scores in the same pass; the gradients themselves are never
+written to memory.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from costwise.core.compile import kernel
 from costwise.core.dtypes import GRADIENT, SUM
 from costwise.core.gradients import FEW, ROWS, bend, logistic, multinomial, squared
+from costwise.core.leaves import LEAF, Step, add_values
 from costwise.core.rounding import CURVATURE_BITS, Rounded, exponent, nearest, round_some
 
 HELD = 2048
@@ -19,9 +21,12 @@ HELD = 2048
 
 _CURVATURE = float(2**CURVATURE_BITS)
 
+_NO_STEP = Step(np.empty(0, dtype=LEAF), np.empty((0, 0)))
+
 _SIGNATURE = (
     "void(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], int32[:,::1],"
-    " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], int64, int64)"
+    " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], uint16[::1], float64[:,::1], int64,"
+    " int64)"
 )
 
 
@@ -39,6 +44,13 @@ def _round_held(held, start, stop, scale, rounded, curvature, largest, found):
 
 
 @kernel()
+def _advance(leaf, step, total, start, stop):
+    """Add to the scores what the leaves of rows say, where there are any."""
+    if leaf.shape[0] > 0:
+        add_values(leaf, step, total, start, stop)
+
+
+@kernel()
 def _begin(part, n_rows, losses, largest, found):
     """Empty the sums of a part; return its first and last row."""
     losses[part] = 0.0
@@ -48,49 +60,53 @@ def _begin(part, n_rows, losses, largest, found):
     return part * ROWS, min((part + 1) * ROWS, n_rows)
 
 
-# One kernel per loss, so that a fit compiles only the one it needs. Each rounds the gradients of
-# parts low..high, and notes per part the loss, the largest gradient of every output (parts, outputs)
-# and the sum and sum of squares of the rounded ones (parts, outputs, 2).
+# One kernel per loss, so that a fit compiles only the one it needs. Each adds the step (outputs,
+# nodes) of their leaves to the scores of parts low..high and rounds the gradients, and notes per
+# part the loss, the largest gradient of every output (parts, outputs) and the sum and sum of squares
+# of the rounded ones (parts, outputs, 2).
 
 
 @kernel(_SIGNATURE)
 def round_squared(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
-):
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.squared`."""
     held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
+            _advance(leaf, step, total, start, stop)
             losses[part] += squared(total, base, y, weights, held, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
 @kernel(_SIGNATURE)
 def round_logistic(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
-):
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.logistic`."""
     held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
+            _advance(leaf, step, total, start, stop)
             losses[part] += logistic(total, base, y, weights, held, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
 @kernel(_SIGNATURE)
 def round_multinomial(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, low, high
-):
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.multinomial`."""
     held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
+            _advance(leaf, step, total, start, stop)
             losses[part] += multinomial(total, base, y, weights, held, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
@@ -126,16 +142,20 @@ class Slopes:
         self._largest = np.empty((parts, n_outputs))
         self._found = np.empty((parts, n_outputs, 2), dtype=SUM)
 
-    def __call__(self, total, base):
-        """Return the sum of the losses at ``base + total``, and one :class:`Rounded` per tree to grow."""
+    def __call__(self, total, base, step=None):
+        """Return the sum of the losses at ``base + total``, and one :class:`Rounded` per tree to grow.
+
+        A ``step`` is added to ``total`` first.
+        """
+        step = step or _NO_STEP
         parts = len(self._losses)
         tasks = 1 if total.shape[1] < FEW else min(parts, 2 * self._threads.count)
 
         def work(task):
             self._loss(
                 total, base, self._y, self._weights, scale, self._values, self._curvature,
-                self._losses, self._largest, self._found, task * parts // tasks,
-                (task + 1) * parts // tasks,
+                self._losses, self._largest, self._found, step.leaf, step.values,
+                task * parts // tasks, (task + 1) * parts // tasks,
             )  # fmt: skip
 
         while True:
@@ -148,7 +168,7 @@ class Slopes:
             right = [exponent(size) for size in largest]
             if right == self._guess:
                 return math.fsum(self._losses.tolist()), self._rounded()
-            self._guess = right
+            self._guess, step = right, _NO_STEP
 
     def _rounded(self):
         # Whole numbers of Python do not overflow.

@@ -81,6 +81,16 @@ def scan_packed(histogram, states, bins, total, min_leaf, scratch):
 
 
 @kernel()
+def _digit_sum(histogram, column, value, stride, states):
+    """Sum over all codes of a column in which a digit has a value, without a division."""
+    total = np.int64(0)
+    for high in range(value * stride, CODES - stride + 1, states * stride):
+        for code in range(high, high + stride):
+            total += histogram[column * CODES + code]
+    return total
+
+
+@kernel()
 def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
@@ -90,24 +100,25 @@ def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf,
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins = (
+            feature, stride, states, bins, up = (
                 members[m, 0],
                 members[m, 1],
                 members[m, 2],
                 members[m, 3],
+                members[m, 4],
             )
             if not allowed[feature]:
                 continue
-            if last - first == 1:
+            if up > 0:
+                own[1] = _digit_sum(histogram, column, up, stride, states)
+                own[0] = totals[node] - own[1]
+                found = scan_packed(own, bins, bins, totals[node], min_leaf, scratch)
+            elif last - first == 1:
                 here = histogram[column * CODES : (column + 1) * CODES]
                 found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
             else:
-                # Sum over the other digits of the mixed-radix code, without a division.
                 for state in range(states):
-                    own[state] = 0
-                    for high in range(state * stride, CODES - stride + 1, states * stride):
-                        for code in range(high, high + stride):
-                            own[state] += histogram[column * CODES + code]
+                    own[state] = _digit_sum(histogram, column, state, stride, states)
                 found = scan_packed(own, states, bins, totals[node], min_leaf, scratch)
             gain[node, feature], cut[node, feature], left[node, feature] = found
 
@@ -204,22 +215,30 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins = (
+            feature, stride, states, bins, up = (
                 members[m, 0],
                 members[m, 1],
                 members[m, 2],
                 members[m, 3],
+                members[m, 4],
             )
             if not allowed[feature]:
                 continue
             used = CODES if last - first > 1 else states
             for state in range(states):
+                if up > 0 and state != up:
+                    continue
                 for k in range(width):
                     own[state, k] = 0
                 for high in range(state * stride, used - stride + 1, states * stride):
                     for code in range(high, high + stride):
                         for k in range(width):
                             own[state, k] += histogram[(column * CODES + code) * width + k]
+            if up > 0:
+                for k in range(width):
+                    own[1, k] = own[up, k]
+                    own[0, k] = totals[node, k] - own[1, k]
+                states = bins
             found = scan_wide(own, states, bins, totals[node], min_leaf, criterion)
             gain[node, feature], cut[node, feature] = found
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core import team_growth as growth
-from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, ROW, SUM
+from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SUM
 from costwise.core.grower import COUNT, Grown
+from costwise.core.leaves import LEAF
 from costwise.core.partition import CHUNK
 from costwise.core.purchases import Purchases
 from costwise.core.team import CAN_TEAM, abandon, counters
@@ -29,7 +30,8 @@ FEW = 1 << 16
 SMALL = 1 << 19
 """Histogram updates at the root below which waking other threads does not pay."""
 
-_NO_LEAVES = np.empty(0, dtype=np.uint16)
+_NO_LEAVES = np.empty(0, dtype=LEAF)
+_NO_CURVATURE = np.empty(0, dtype=GRADIENT)
 
 
 class TeamGrower:
@@ -93,11 +95,12 @@ class TeamGrower:
         self._left = np.empty((widest, d), dtype=SUM)
         self._depth = depth
 
-    def grow(self, gradients, chosen, total, rules, allowed, leaf=None):
+    def grow(self, gradients, chosen, total, rules, allowed, leaf=None, curvature=None):
         """Grow a tree on rounded gradients (n,).
 
         ``chosen``: the rows (ascending) that it sees, None for all; ``total``: their number and the
-        sum of their gradients. Fills ``leaf`` (n,), where given, with the leaf of every row.
+        sum of their gradients. Fills ``leaf`` (n,), where given, with the leaf of every row; then
+        the tree also knows the sums of the ``curvature`` (n,), where that is given.
         """
         if self._depth != rules.max_depth:
             self._make_room(rules.max_depth, len(allowed))
@@ -115,6 +118,7 @@ class TeamGrower:
         self._gain[0] = -np.inf
         plan = np.array([1, 1, 1, 0, 0, count < 2 * rules.min_leaf], dtype=SUM)
         shared = counters(2 * rules.max_depth + 1)
+        bends = np.zeros((self._team, len(self._tree)), dtype=SUM)
         bought = self._purchases
         opened = np.zeros(len(bought.fee), dtype=bool)
         opened[bought.group[bought.bought & (bought.group >= 0)]] = True
@@ -125,14 +129,18 @@ class TeamGrower:
             float(rules.rate), float(rules.floor), bought.at_once, rules.min_leaf, rules.max_depth,
             self._tree, self._net, self._order, bounds, self._level, self._jobs, plan,
             self._divides, self._picks, self._private, self._held, self._gain, self._cut,
-            self._left, _NO_LEAVES if leaf is None else leaf, shared,
+            self._left, _NO_LEAVES if leaf is None else leaf,
+            _NO_CURVATURE if curvature is None else curvature, bends, shared,
         )  # fmt: skip
         self._threads.run(
             self._team, lambda me: growth.grow_together(*arguments, me), lambda: abandon(shared)
         )
         for feature in self._order[: plan[growth.TAKEN]].tolist():
             bought.taken(feature)
-        return self._grown(int(plan[growth.NODES]))
+        grown = self._grown(int(plan[growth.NODES]))
+        if leaf is not None and curvature is not None:
+            grown.bends = bends[:, : len(grown.feature)].sum(axis=0)
+        return grown
 
     def _grown(self, nodes):
         """The tree as others know it."""

@@ -19,6 +19,7 @@ from costwise.core.compile import kernel
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, QUANTUM
 from costwise.core.histogram import add_in_order, add_prepared, clear, pack
 from costwise.core.partition import BLOCK_, BYTE, SPLIT_COLUMNS, divide_rows, goes_left
+from costwise.core.partition import CUT as CUT_
 from costwise.core.splitting import block_is_wanted, choose, scan_packed_block
 from costwise.core.team import meet, take
 
@@ -45,7 +46,9 @@ def split_of(feature, cut, layout, split):
     members, _, place, columns = layout
     m = place[feature]
     split[0], split[1] = columns[m] // BLOCK, columns[m] % BLOCK
-    split[2], split[3], split[4], split[5] = members[m, 1], members[m, 2], members[m, 3], cut
+    for k in range(1, members.shape[1]):
+        split[1 + k] = members[m, k]
+    split[CUT_] = cut
 
 
 @kernel(inline=True)
@@ -245,33 +248,42 @@ def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
 
 
 @kernel()
-def _label(data, layout, tree, bounds, plan, leaf, shared, team, phase):
-    """Write the number of every row's leaf; splits whose rows were not moved are looked up."""
+def _label(data, layout, tree, bounds, plan, leaf, curvature, bends, shared, team, phase):
+    """Write the number of every row's leaf; splits whose rows were not moved are looked up.
+
+    Adds up in ``bends`` (nodes,) the curvature of the rows of each leaf, where there is one.
+    """
     words, rows, all_rows = data[0], data[1], data[3]
     moved = not all_rows or tree[0, STATE] == DIVIDED
-    tables = np.empty((plan[NODES], CODES), np.uint16)
-    places = np.empty((plan[NODES], 2), np.int64)
-    sides, split = np.empty(CODES, np.uint8), np.empty(SPLIT_COLUMNS, np.int64)
+    curved = curvature.shape[0] > 0
+    # Children are numbered left, right: a row goes to the last one, or to the one before it.
+    last, sides = np.empty(plan[NODES], np.int64), np.zeros((plan[NODES], CODES), np.uint8)
+    places, split = np.zeros((plan[NODES], 2), np.int64), np.empty(SPLIT_COLUMNS, np.int64)
     for node in range(plan[NODES]):
-        places[node, 0] = places[node, 1] = 0
-        for code in range(CODES):
-            tables[node, code] = node
+        last[node] = node
         if tree[node, STATE] == TOGETHER and tree[node, FEATURE] >= 0:
             split_of(tree[node, FEATURE], tree[node, CUT], layout, split)
-            goes_left(split, sides)
+            goes_left(split, sides[node])
             places[node, 0], places[node, 1] = split[BLOCK_], 8 * split[BYTE]
-            for code in range(CODES):
-                tables[node, code] = tree[node, LEFT] if sides[code] else tree[node, RIGHT]
+            last[node] = tree[node, RIGHT]
     c = _next(shared, team, phase, -1)
     while c < bounds.shape[0]:
         for node in range(plan[NODES]):
             if tree[node, STATE] != TOGETHER:
                 continue
             block, shift = words[places[node, 0]], np.uint64(places[node, 1])
-            table = tables[node]
+            side, number = sides[node], np.uint16(last[node])
+            whole, left = np.int64(0), np.int64(0)
             for i in range(bounds[c, node, 0], bounds[c, node, 1]):
                 row = np.uint32(rows[i]) if moved else np.uint32(i)
-                leaf[row] = table[(block[row] >> shift) & np.uint64(255)]
+                goes = side[(block[row] >> shift) & np.uint64(255)]
+                leaf[row] = number - goes
+                if curved:
+                    bend = np.int64(curvature[row])
+                    whole += bend
+                    left += bend * np.int64(goes)
+            bends[last[node]] += whole - left
+            bends[last[node] - (last[node] != node)] += left
         c = _next(shared, team, phase, c)
 
 
@@ -281,17 +293,17 @@ def _label(data, layout, tree, bounds, plan, leaf, shared, team, phase):
     " float64, float64, float64, boolean, int64, int64, int64[:,::1], float64[::1], int64[::1],"
     " int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[::1], int64[:,::1],"
     " int64[:,:,:,::1], int64[:,:,:,::1], float64[:,::1], int32[:,::1], int64[:,::1], uint16[::1],"
-    " int64[::1], int64)"
+    " int32[::1], int64[:,::1], int64[::1], int64)"
 )
 def grow_together(
     words, rows, gradients, all_rows, chunk, members, offsets, place, columns, allowed, prices, price, group,
     bought, opened, unit, rate, floor, at_once, min_leaf, max_depth, tree, net, order, bounds, level, jobs, plan,
-    divides, picks, private, held, gain, cut, left, leaf, shared, me,
+    divides, picks, private, held, gain, cut, left, leaf, curvature, bends, shared, me,
 ):  # fmt: skip
     """Grow a tree; every thread of the team calls this with its number ``me``.
 
     ``plan``, ``level`` and ``jobs`` describe the root to begin with. ``leaf`` is empty where the
-    leaves of rows are not asked for.
+    leaves of rows are not asked for, ``curvature`` where its sums per leaf (team, nodes) are not.
     """
     team, times = private.shape[0], 0
     data, layout = (words, rows, gradients, all_rows, chunk), (members, offsets, place, columns)
@@ -324,4 +336,6 @@ def grow_together(
             return
         times += 3
     if leaf.shape[0] > 0:
-        _label(data, layout, tree, bounds, plan, leaf, shared, team, max_depth)
+        _label(
+            data, layout, tree, bounds, plan, leaf, curvature, bends[me], shared, team, max_depth
+        )

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from costwise.core import leaves
-from costwise.core.binning import Bins, Layout, encode_matrix, find_bins
+from costwise.core.binning import Bins, encode_matrix, find_bins
 from costwise.core.dtypes import PACKED_ROWS, SUM
 from costwise.core.engine import Engine
 from costwise.core.grower import Grower, Grown, Rules
+from costwise.core.layout import Layout, find_exclusive
 from costwise.core.purchases import Meetings, Purchases, RowPurchases
-from costwise.core.rounding import Rounded, Rounder, round_weights
+from costwise.core.rounding import CURVATURE_BITS, Rounded, Rounder, round_weights
 from costwise.core.team_grower import TeamGrower
 from costwise.core.threads import Threads
 from costwise.core.trees import Trees
@@ -77,7 +78,7 @@ class BinnedData:
         for other in others:
             missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
         bins = Bins(thresholds=bins.thresholds, count=bins.count, missing=missing)
-        layout = Layout.plan(bins)
+        layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
         words = encode_matrix(X, bins, layout, threads)
         coded = [encode_matrix(other, bins, layout, threads) for other in others]
         return cls(bins, layout, words, coded, weight, power)
@@ -118,6 +119,10 @@ class Tree:
     value: Floats
     route: leaves.Route
     output: int = 0
+
+    def among(self, total: Floats) -> Floats:
+        """The scores, out of those of all outputs (outputs, n), that it adds to."""
+        return total if self.value.shape[1] > 1 else total[self.output : self.output + 1]
 
 
 @dataclass
@@ -240,7 +245,9 @@ class Booster:
             total, squares = self._packed_sums(rounded, sample)
             rules = self._rules(rounded.exponent, total, squares)
             leaf = self._leaf if everywhere else None
-            grown = self._team.grow(rounded.values[0], sample.rows, total, rules, allowed, leaf)
+            grown = self._team.grow(
+                rounded.values[0], sample.rows, total, rules, allowed, leaf, rounded.small_curvature
+            )
         else:
             pieces, total, squares = self._begin(rounded, sample)
             rules = self._rules(rounded.exponent, total, squares)
@@ -300,10 +307,13 @@ class Booster:
 
     def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
         """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
-        below = leaves.curvature_sums(
-            self._leaf, sample.rows, rounded.curvature, self.data.weight, len(grown.feature),
-            self.threads,
-        )  # fmt: skip
+        if grown.bends is not None:
+            below = np.ldexp(grown.bends[:, None].astype(np.float64), -CURVATURE_BITS)
+        else:
+            below = leaves.curvature_sums(
+                self._leaf, sample.rows, rounded.curvature, self.data.weight, len(grown.feature),
+                self.threads,
+            )  # fmt: skip
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
@@ -312,28 +322,27 @@ class Booster:
         # Gradients and curvature carry the same power of two of the weights.
         return np.ldexp(steps, -rounded.exponent)
 
+    def place(self, tree: Tree) -> leaves.Step:
+        """Let all training rows pay for a tree just grown; return what it adds to their scores."""
+        return self._pay(tree, self._leaf, self.meetings)
+
     def add(self, tree: Tree, total: Floats) -> None:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
-        self._apply(tree, self._leaf, total, self.meetings)
+        self.place(tree).add(tree.among(total), self.threads)
 
     def follow(
         self, tree: Tree, words: npt.NDArray[np.uint64], total: Floats, meetings: Meetings | None
     ) -> None:
         """Add a tree to the scores of rows it was not grown on, and let them pay."""
-        self._apply(tree, tree.route.leaves(words, self.threads), total, meetings)
+        step = self._pay(tree, tree.route.leaves(words, self.threads), meetings)
+        step.add(tree.among(total), self.threads)
 
-    def _apply(
-        self, tree: Tree, leaf: npt.NDArray[np.uint16], total: Floats, meetings: Meetings | None
-    ) -> None:
-        scores = total if tree.value.shape[1] > 1 else total[tree.output : tree.output + 1]
-        values = np.ascontiguousarray(tree.value.T)
-        leaves.in_parts(
-            self.threads,
-            len(leaf),
-            lambda start, stop: leaves.add_values(leaf, values, scores, start, stop),
-        )
+    def _pay(
+        self, tree: Tree, leaf: npt.NDArray[np.uint16], meetings: Meetings | None
+    ) -> leaves.Step:
         if meetings is not None:
             meetings.meet(leaf, tree.route.paths)
+        return leaves.Step(leaf, np.ascontiguousarray(tree.value.T))
 
     def root_gains(self, gradients: Floats) -> Floats:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""

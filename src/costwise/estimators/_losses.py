@@ -16,13 +16,17 @@ import numpy.typing as npt
 
 from costwise.core import gradients as kernels
 from costwise.core import slopes
+from costwise.core.leaves import Step
 from costwise.core.rounding import Rounded, Rounder
 from costwise.core.threads import Threads
 
 Floats = npt.NDArray[np.float64]
 
-Slopes = Callable[[Floats, Floats], tuple[float, list[Rounded]]]
-"""From scores ``(total, base)`` to the mean loss and the rounded gradients of every tree to grow."""
+Slopes = Callable[[Floats, Floats, Step | None], tuple[float, list[Rounded]]]
+"""From scores ``(total, base)`` to the mean loss and the rounded gradients of every tree to grow.
+
+The third argument, where given, is a tree that is added to ``total`` first.
+"""
 
 _NOTHING: Floats = np.empty(0)
 
@@ -92,7 +96,9 @@ class Loss(ABC):
         parts = [gradients] if together else [row[None, :] for row in gradients]
         rounders = [Rounder(len(part), n, threads) for part in parts]
 
-        def at(total: Floats, base: Floats) -> tuple[float, list[Rounded]]:
+        def at(total: Floats, base: Floats, step: Step | None) -> tuple[float, list[Rounded]]:
+            if step is not None:
+                step.add(total, threads)
             loss = self.gradients(total, base, gradients, threads)
             bends = [self.curvature(part, threads) if newton else None for part in parts]
             pairs = zip(rounders, parts, bends, strict=True)
@@ -125,8 +131,8 @@ class _Compiled(Loss):
             threads=threads,
         )  # fmt: skip
 
-        def at(total: Floats, base: Floats) -> tuple[float, list[Rounded]]:
-            loss, rounded = compiled(total, base)
+        def at(total: Floats, base: Floats, step: Step | None) -> tuple[float, list[Rounded]]:
+            loss, rounded = compiled(total, base, step)
             return loss / self.total_weight, rounded
 
         return at

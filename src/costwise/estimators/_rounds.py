@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from costwise.core.leaves import Step
 from costwise.core.purchases import Meetings
 from costwise.core.rounding import Rounded
 from costwise.core.threads import Threads
@@ -135,12 +136,12 @@ class Rounds:
         """Run all rounds; an interrupt keeps the rounds that were completed."""
         newton = self.plan.newton and self.loss.newton_factor is not None
         slopes = self.loss.slopes(together=self.plan.vector, newton=newton, threads=self.threads)
-        _, gradients = slopes(self.total, self.base)
+        _, gradients = slopes(self.total, self.base, None)
         try:
             with _progress(self.plan, self.first_round) as show:
                 for number in range(self.first_round, self.plan.n_rounds):
-                    grown = self._round(number, gradients)
-                    loss, gradients = slopes(self.total, self.base)
+                    grown, step = self._round(number, gradients)
+                    loss, gradients = slopes(self.total, self.base, step)
                     row = self._trace_row(number, loss)
                     self.trees += grown
                     self.trace.append(row)
@@ -152,8 +153,13 @@ class Rounds:
                 stacklevel=5,
             )
 
-    def _round(self, number: int, gradients: list[Rounded]) -> list[Tree]:
-        """Grow the trees of one round on gradients that were computed once, before its first tree."""
+    def _round(self, number: int, gradients: list[Rounded]) -> tuple[list[Tree], Step | None]:
+        """Grow the trees of one round on gradients that were computed once, before its first tree.
+
+        Returns them, and what is still to be added to the scores: where a round has one tree, that
+        is done where the next gradients are computed.
+        """
+        step = None
         rng = np.random.default_rng([self.plan.seed, number]) if self.plan.draws else None
         rows = self._some_rows(rng)
         factor = self.loss.newton_factor or 1.0
@@ -161,13 +167,16 @@ class Rounds:
         for output, part in enumerate(gradients):
             sample = Sample(rows, self._some_features(rng))
             tree = self.booster.grow(part, sample, output, factor=factor)
-            self.booster.add(tree, self.total)
+            if len(gradients) == 1:
+                step = self.booster.place(tree)
+            else:
+                self.booster.add(tree, self.total)
             if self.held is not None:
                 held = self.held
                 self.booster.follow(tree, held.words, held.total, held.meetings)
             grown.append(tree)
         self.booster.purchases.settle()
-        return grown
+        return grown, step
 
     def _some_rows(self, rng: np.random.Generator | None) -> npt.NDArray[np.int32] | None:
         n = self.booster.n_rows
