@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from costwise.core import layout as layouts
 from costwise.core.binning import encode_matrix, find_bins
 from costwise.core.dtypes import BLOCK, MAX_BINS
-from costwise.core.layout import BINS, FEATURE, STATES, STRIDE, TRIED, Layout, find_exclusive
+from costwise.core.layout import BINS, FEATURE, STATES, STRIDE, Layout, find_exclusive
 from costwise.core.threads import Threads
 from costwise.costs import Costs
 from costwise.estimators._boosting import BinnedData, Booster, Settings
@@ -154,9 +155,10 @@ def spread(categories, k):
     return (np.asarray(categories)[:, None] == np.arange(k)).astype(float)
 
 
-def test_features_that_are_never_up_together_share_a_digit():
+def test_features_that_are_never_up_together_share_a_digit(monkeypatch):
+    monkeypatch.setattr(layouts, "TRIED", 100)
     rng = np.random.default_rng(0)
-    n = 3 * TRIED
+    n = 300
     colour, shape = rng.integers(0, 40, n), rng.integers(0, 4, n)
     X = np.column_stack([spread(shape, 4), rng.integers(0, 2, n), spread(colour, 39)])
     _, layout, words = binned(X, n_threads=2)
