@@ -35,14 +35,9 @@ def _middle(a, b):
 @kernel(inline=True)
 def _run(values, weights, start, count):
     """End of the run of equal values that begins at ``start``, and its weight."""
-    stop, step = start + 1, 1
+    stop = start + 1
     while stop < count and values[stop] == values[start]:
-        # Long runs are left in leaps that double, and halve once the next one would be too far.
-        leap = min(stop + step, count - 1)
-        if values[leap] == values[start]:
-            stop, step = leap + 1, 2 * step
-        else:
-            stop, step = stop + 1, max(step // 2, 1)
+        stop += 1
     if weights.shape[0] == 0:
         return stop, np.int64(stop - start)
     weight = np.int64(0)
@@ -51,7 +46,7 @@ def _run(values, weights, start, count):
     return stop, weight
 
 
-@kernel()
+@kernel(lean=True)
 def _is_fine(values, count):
     """Whether sorted values have more than 255 distinct ones, none of which fills an even bin."""
     width = (
@@ -67,7 +62,7 @@ def _is_fine(values, count):
     return distinct > MAX_BINS
 
 
-@kernel()
+@kernel(lean=True)
 def _even_cuts(values, count, thresholds):
     """What :func:`cut_points` does where no value is heavy: from bin to bin instead of row by row."""
     start, found = 0, 0

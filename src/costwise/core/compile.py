@@ -36,8 +36,8 @@ def kernel(
     inline : bool
         Inline at every call site; for helpers of a few lines.
     lean : bool
-        Do not count references to arrays; for helpers that allocate nothing and are called so often
-        that counting would take a quarter of the time.
+        Do not count references to arrays; for helpers that allocate nothing. They compile faster,
+        and where they are called often, counting can take a quarter of the time.
     """
     options: dict[str, Any] = {"_nrt": False} if lean else {}
 

@@ -106,7 +106,7 @@ def logistic(total, base, y, weights, out, first, start, stop):
     return loss
 
 
-@kernel()
+@kernel(lean=True)
 def _product(factors):
     """Product of SOME numbers, which are overwritten: halves are multiplied, in a fixed order."""
     half = SOME // 2
@@ -117,7 +117,7 @@ def _product(factors):
     return factors[0]
 
 
-@kernel()
+@kernel(lean=True)
 def _sum(values):
     """Sum of SOME numbers, which are overwritten: halves are added, in a fixed order."""
     half = SOME // 2

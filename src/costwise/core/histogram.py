@@ -24,28 +24,12 @@ def pack(gradient):
 
 
 @kernel(inline=True)
-def _spread_low(histogram, word, value):
-    """Add a value to the bins of the first four codes in a word; unsigned indices need no sign test."""
-    histogram[word & _BYTE] += value
-    histogram[_U(256) + ((word >> _U(8)) & _BYTE)] += value
-    histogram[_U(512) + ((word >> _U(16)) & _BYTE)] += value
-    histogram[_U(768) + ((word >> _U(24)) & _BYTE)] += value
+def _place(word, column):
+    """Bin of the code that a word has for a column; unsigned numbers need no sign test."""
+    return _U(CODES * column) + ((word >> _U(8 * column)) & _BYTE)
 
 
-@kernel(inline=True)
-def _spread_high(histogram, word, value):
-    """Add a value to the bins of the last four codes in a word."""
-    histogram[_U(1024) + ((word >> _U(32)) & _BYTE)] += value
-    histogram[_U(1280) + ((word >> _U(40)) & _BYTE)] += value
-    histogram[_U(1536) + ((word >> _U(48)) & _BYTE)] += value
-    histogram[_U(1792) + (word >> _U(56))] += value
-
-
-@kernel(inline=True)
-def _spread(histogram, word, value):
-    """Add a value to the bins of the eight codes in a word."""
-    _spread_low(histogram, word, value)
-    _spread_high(histogram, word, value)
+# The loops over columns below have fixed lengths, so that the compiler writes them out.
 
 
 @kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])")
@@ -56,13 +40,17 @@ def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
     """
     if all_rows:
         for i in range(start, stop):
-            _spread(histogram, words[i], pack(gradients[i]))
+            word, value = words[i], pack(gradients[i])
+            for column in range(BLOCK):
+                histogram[_place(word, column)] += value
     else:
         for i in range(start, stop):
-            _spread(histogram, words[np.uint32(rows[i])], pack(gradients[i]))
+            word, value = words[np.uint32(rows[i])], pack(gradients[i])
+            for column in range(BLOCK):
+                histogram[_place(word, column)] += value
 
 
-@kernel()
+@kernel(lean=True)
 def add_in_order(words, gradients, start, stop, half, histogram):
     """As :func:`add_packed` where position and row are the same.
 
@@ -70,21 +58,29 @@ def add_in_order(words, gradients, start, stop, half, histogram):
     """
     if half:
         for i in range(start, stop):
-            _spread_low(histogram, words[i], pack(gradients[i]))
+            word, value = words[i], pack(gradients[i])
+            for column in range(BLOCK // 2):
+                histogram[_place(word, column)] += value
     else:
         for i in range(start, stop):
-            _spread(histogram, words[i], pack(gradients[i]))
+            word, value = words[i], pack(gradients[i])
+            for column in range(BLOCK):
+                histogram[_place(word, column)] += value
 
 
-@kernel()
+@kernel(lean=True)
 def add_prepared(words, rows, packed, start, stop, half, histogram):
     """As :func:`add_in_order`, row by row, with their packed values, of ``start`` the first, ready."""
     if half:
         for i in range(start, stop):
-            _spread_low(histogram, words[np.uint32(rows[i])], packed[i - start])
+            word, value = words[np.uint32(rows[i])], packed[i - start]
+            for column in range(BLOCK // 2):
+                histogram[_place(word, column)] += value
     else:
         for i in range(start, stop):
-            _spread(histogram, words[np.uint32(rows[i])], packed[i - start])
+            word, value = words[np.uint32(rows[i])], packed[i - start]
+            for column in range(BLOCK):
+                histogram[_place(word, column)] += value
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")

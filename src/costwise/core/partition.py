@@ -27,7 +27,7 @@ SPLIT_COLUMNS = 7
 SPLIT, LOW, HIGH, LEFTS = range(4)
 
 
-@kernel()
+@kernel(lean=True)
 def goes_left(split, table):
     """Fill a table (256,) with 1 for codes that go left, 0 for others."""
     for code in range(CODES):
@@ -49,7 +49,7 @@ def sides_of(splits):
     return table
 
 
-@kernel()
+@kernel(lean=True)
 def divide_rows(block, shift, table, rows, all_rows, start, stop, right_rows):
     """Rearrange positions ``start..stop``, left rows first; return where the right ones begin."""
     left, right = np.uint64(start), np.uint64(0)

@@ -27,7 +27,7 @@ def nearest(number):
     return np.float64(number + SHIFT).view(np.int64) - SHIFT_BITS
 
 
-@kernel()
+@kernel(lean=True)
 def round_some(gradients, scale, rounded, found):
     """Round some gradients; return the largest size, add to ``found`` the sum and the sum of squares."""
     # Sizes are compared by their bits, and squares taken of 32 bits: both can be vectorised.

@@ -30,7 +30,7 @@ _SIGNATURE = (
 )
 
 
-@kernel()
+@kernel(lean=True)
 def _round_held(held, start, stop, scale, rounded, curvature, largest, found):
     """Round the gradients ``held`` of rows ``start..stop``, and their curvature where there is room."""
     for k in range(held.shape[0]):
@@ -43,14 +43,14 @@ def _round_held(held, start, stop, scale, rounded, curvature, largest, found):
                 bends[j] = np.int32(nearest(bend(own[j]) * _CURVATURE))
 
 
-@kernel()
+@kernel(inline=True)
 def _advance(leaf, step, total, start, stop):
     """Add to the scores what the leaves of rows say, where there are any."""
     if leaf.shape[0] > 0:
         add_values(leaf, step, total, start, stop)
 
 
-@kernel()
+@kernel(lean=True)
 def _begin(part, n_rows, losses, largest, found):
     """Empty the sums of a part; return its first and last row."""
     losses[part] = 0.0

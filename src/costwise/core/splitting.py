@@ -33,7 +33,7 @@ def _as_float(number):
     return np.int64(number + 0x4338000000000000).view(np.float64) - 6755399441055744.0
 
 
-@kernel()
+@kernel(lean=True)
 def _best_of(held, added, total, min_leaf, gains):
     """First bin with the largest gain when all up to it, and ``added``, go left: (gain, bin).
 
@@ -56,7 +56,7 @@ def _best_of(held, added, total, min_leaf, gains):
     return best, pick
 
 
-@kernel()
+@kernel(lean=True)
 def scan_packed(histogram, states, bins, total, min_leaf, scratch):
     """Best cut of one feature: (gain, cut, packed sum of the left side); gain -inf if there is none.
 
@@ -80,7 +80,7 @@ def scan_packed(histogram, states, bins, total, min_leaf, scratch):
     return best, side, held[pick]
 
 
-@kernel()
+@kernel(lean=True)
 def _digit_sum(histogram, column, value, stride, states):
     """Sum over all codes of a column in which a digit has a value, without a division."""
     total = np.int64(0)

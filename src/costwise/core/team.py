@@ -75,13 +75,13 @@ def abandon(shared):
     shared[_ABANDONED] = 1
 
 
-@kernel()
+@kernel(lean=True)
 def take(shared, phase):
     """Number of the next task of a phase, for a team of several."""
     return _add_one(shared, _TASKS + 8 * phase)
 
 
-@kernel()
+@kernel(lean=True)
 def meet(shared, team, times):
     """Wait until all of the team have called this for the ``times``-th time; False: do not go on."""
     _add_one(shared, _LINE)

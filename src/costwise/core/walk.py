@@ -11,7 +11,7 @@ from costwise.core.threads import Threads, count_threads
 UNKNOWN, WAITED, BOUGHT, REFUSED = 0, 1, 2, 3
 
 ABREAST = 8
-"""Rows that walk side by side, so that one row's memory access hides behind another's."""
+"""Rows that walk side by side, or trees where there are few rows: one waits while others step on."""
 
 BLOCK_BYTES = 1 << 19
 """Rows of this size stay in the cache while one tree after the other passes over them."""
@@ -66,6 +66,29 @@ def finish(raw, low, high, base, average, n_trees):
 
 
 @kernel()
+def _walk_row(X, row, nodes, value, root, output, raw, acquired):
+    """Walk one row through all trees, some of them side by side."""
+    billed = acquired.shape[0] > 0
+    at = np.empty(ABREAST, np.uint64)
+    for low in range(0, root.shape[0], ABREAST):
+        abreast = min(ABREAST, root.shape[0] - low)
+        for j in range(abreast):
+            at[j] = root[low + j]
+        walking = True
+        while walking:
+            walking = False
+            for j in range(abreast):
+                node = nodes[at[j]]
+                if node["feature"] >= 0:
+                    feature = np.uint64(node["feature"])
+                    if billed:
+                        acquired[row, feature] = True
+                    at[j] = _next_node(node, X[row, feature])
+                    walking = True
+        add_trees(raw, row, value, at, output[low:], abreast)
+
+
+@kernel()
 def walk(X, nodes, value, root, output, base, average, raw, acquired, start, stop):
     """Walk rows ``start..stop`` through all trees.
 
@@ -74,6 +97,11 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
     numba's own inlining made this loop twice as slow.
     """
     billed = acquired.shape[0] > 0
+    if stop - start < ABREAST:
+        for row in range(start, stop):
+            _walk_row(X, row, nodes, value, root, output, raw, acquired)
+        finish(raw, start, stop, base, average, root.shape[0])
+        return
     at = np.empty(ABREAST, np.uint64)  # unsigned: no test for a negative index
     block = max(8 * ABREAST, BLOCK_BYTES // (X.shape[1] * X.itemsize))
     for low in range(start, stop, block):
