@@ -399,3 +399,11 @@ def test_measured_prices_are_times_per_row_with_their_spread():
 def test_unusable_measurements_are_refused(arguments, options, text):
     with pytest.raises(CostsError, match=text):
         Costs.measure(*arguments, **options)
+
+
+def test_features_are_called_by_their_names_or_by_their_columns():
+    assert Costs({"a": 1, "b": 2, "c": 3}).names_of([2, 0]) == ["c", "a"]
+    columns = [2, 0]
+    plain = Costs([1, 2, 3]).names_of(columns)
+    assert plain == columns
+    assert plain is not columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from costwise import Costs, Session
@@ -94,6 +94,9 @@ kinds = st.sampled_from(KINDS)
 
 
 @given(st.integers(0, 999), kinds, st.sampled_from([None, 0, 2, 4, 7, 9]), st.sampled_from([0, 1]))
+@example(
+    136, KINDS[0], 2, 0
+)  # too dear for the gate is a column that the existing model never reads
 @settings(max_examples=50, deadline=None)
 def test_batch_equals_one_row_at_a_time(seed, kind, limit, evaluation):
     policy = composite(seed, *kind, evaluation)

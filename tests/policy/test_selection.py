@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from costwise import Costs, Session
 from costwise.core.trees import Trees
+from costwise.costs import as_decimal
 from costwise.policy._selection_choosers import LinearChooser, TreeChooser, no_choice
-from costwise.policy._selection_rows import FactorPrices, Layout, Linear, meta_features
+from costwise.policy._selection_rows import (
+    FactorPrices,
+    Layout,
+    Linear,
+    meta_features,
+    metas_of_one,
+)
 from costwise.policy.base import Policy, run_case
 from costwise.policy.output import Output
 from costwise.policy.selection import SelectionPolicy, pick
@@ -359,7 +366,64 @@ def test_meta_features_of_a_single_row_are_those_of_a_batch_to_the_bit():
     last[::4] = np.nan  # the first decision of a row
     metas, now = meta_features(confidence, guess, cost, last)
     for i in range(60):
-        row = slice(i, i + 1)
-        one, after = meta_features(confidence[row], guess[row], cost[row], last[row])
-        assert one.tobytes() == metas[row].tobytes()
-        assert after.tobytes() == now[row].tobytes()
+        before = None if i % 4 == 0 else (last[i, 0], int(last[i, 1]), last[i, 2])
+        one = metas_of_one((float(confidence[i]), int(guess[i]), float(cost[i])), before)
+        assert np.array(one).tobytes() == metas[i].tobytes()
+    assert now.tobytes() == np.column_stack([confidence, guess, cost]).tobytes()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([2, 3, 11]), st.booleans(), st.booleans())
+def test_sessions_told_factor_by_factor_are_batches_bit_for_bit(seed, n_classes, one_by_one, trees):
+    policy = tree_policy(seed) if trees else make_policy(seed, n_classes)
+    X = make_rows(seed, 6)
+    outcome = policy.batch(X)
+    for i, row in enumerate(X.tolist()):
+        session = Session(policy, one_by_one=one_by_one)
+        while wanted := session.ask():
+            session.tell({column: row[column] for column in wanted})
+        assert session._raw()[0].tobytes() == outcome.raw[i].tobytes()
+        assert sorted(session.known) == np.flatnonzero(outcome.acquired[i]).tolist()
+        bill = policy.costs.quanta(outcome.acquired[[i]])[0] + outcome.evaluated[i] * 10**7
+        assert session.ledger.total == as_decimal(int(bill))
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 40, 300])
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_single_rows_with_factors_of_any_width_have_the_bits_of_a_batch(width, n_classes):
+    rng = np.random.default_rng(width)
+    n = 4 * width
+    start = np.array([0, width, 2 * width, 3 * width, n, n], dtype=np.int32)
+    layout = Layout(np.arange(n, dtype=np.int32), start, rng.normal(size=n), rng.uniform(0.5, 2, n))
+    scorer = Linear(
+        rng.normal(size=(n, n_classes)), rng.normal(size=(4, n_classes)), np.ones(n_classes)
+    )
+    base = Linear(rng.normal(size=(n, 5)), rng.normal(size=(4, 5)), rng.normal(size=5))
+    chooser = LinearChooser(base, rng.normal(size=(6 + n_classes, 5)))
+    output = Output("logits", np.arange(n_classes))
+    policy = SelectionPolicy(Costs(np.ones(n)), output, layout, scorer, [chooser], [0.5])
+    X = rng.normal(size=(200, n))
+    X[rng.random(X.shape) < 0.01] = np.nan
+    fast, slow = policy.batch(X), Policy.batch(policy, X)
+    assert fast.raw.tobytes() == slow.raw.tobytes()
+    assert (fast.acquired == slow.acquired).all()
+
+
+def test_whole_factors_are_settled_as_column_by_column():
+    policy, row = make_policy(7), make_rows(8, 1)[0].tolist()
+    at_once, singly = policy.begin(), policy.begin()
+    for case in (at_once, singly):
+        case.learn(6, row[6])
+        case.refuse((4,))
+    for told in ({1: row[1], 2: row[2]}, {0: row[0]}, {}, {5: row[5]}, {4: row[4]}):
+        at_once.learn_all(told)
+        for column, value in told.items():
+            singly.learn(column, value)
+        assert at_once.wants(None) == singly.wants(None)
+        assert at_once.answer().tobytes() == singly.answer().tobytes()
+
+
+def test_another_trade_off_is_prepared_once():
+    policy = make_policy(0)
+    assert policy.at(0.5) is policy
+    assert policy.at(0.1) is policy.at(0.1)

@@ -239,6 +239,25 @@ def test_telling_twice_is_refused(first):
     assert session.spent == spent
 
 
+@pytest.mark.parametrize("key", [True, 1.0])
+def test_a_key_that_equals_the_column_asked_for_is_no_name_of_it(key):
+    session = Session(chain(Costs([1, 2, 4])))
+    session.tell({0: 1.0})
+    assert session.ask() == [1]
+    with pytest.raises(SessionError, match="Nothing was recorded"):
+        session.tell({key: 1.0})
+    assert session.ask() == [1]
+    assert session.spent == 0
+
+
+def test_changing_the_list_that_was_asked_for_changes_nothing():
+    session = Session(chain())
+    session.ask().clear()
+    assert session.ask() == ["a"]
+    session.tell({"a": 1.0})
+    assert (session.ask(), session.spent) == (["b"], 1.0)
+
+
 def test_telling_in_part_leaves_the_rest_asked_for():
     session = Session(whole())
     assert session.ask() == ["a", "b"]

@@ -187,6 +187,11 @@ class Costs:
         """What feature number ``index`` is called."""
         return self._names[index] if self._names is not None else index
 
+    def names_of(self, indices: list[int]) -> list[Feature]:
+        """What features are called."""
+        names = self._names
+        return [*indices] if names is None else [names[index] for index in indices]
+
     def index(self, feature: Feature) -> int:
         """Column of a feature given by name, or by column where there are no names."""
         if type(feature) is int and self._names is None and 0 <= feature < len(self._price):

@@ -89,6 +89,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
     existing: Any
     costs: Any
     budget: Any
+    max_drop: Any
     validation_fraction: float
     random_state: Any
 
@@ -120,24 +121,26 @@ class GatedClassifier(CostAwareClassifier, ABC):
         """
         self._check()
         data = X, y, sample_weight, existing_proba
-        task = self._read_task(data, validation, hold=self.budget is not None)
-        if self.budget is None:
-            self._fit_one(task)
+        swept = self.budget is not None or self.max_drop is not None
+        task = self._read_task(data, validation, hold=swept)
+        if swept:
+            self._take(self._sweep(task), task)
         else:
-            self._take(self._sweep(task), task, self.budget)
+            self._fit_one(task)
         return self
 
     def fit_path(
         self,
         X: Any,
         y: Any,
-        budgets: Sequence[float],
+        budgets: Sequence[float] = (),
         sample_weight: Any = None,
         *,
+        drops: Sequence[float] = (),
         existing_proba: Any = None,
         validation: Any = None,
     ) -> list[Self]:
-        """Fit one model per budget; they all come from one sweep.
+        """Fit one model per budget, and one per drop; they all come from one sweep.
 
         Parameters
         ----------
@@ -145,24 +148,32 @@ class GatedClassifier(CostAwareClassifier, ABC):
             As for :meth:`fit`.
         budgets : sequence of float
             Mean bills per row, on validation rows.
+        drops : sequence of float
+            Values of ``max_drop``.
 
         Returns
         -------
-        list of fitted estimators, in the order of ``budgets``
+        list of fitted estimators, in the order of ``budgets``, then of ``drops``
         """
         self._check()
         task = self._read_task((X, y, sample_weight, existing_proba), validation, hold=True)
         sweep, fitted = self._sweep(task), []
-        for budget in budgets:
-            model = copy.copy(self).set_params(budget=budget)
+        rules: list[dict[str, Any]] = [{"budget": budget, "max_drop": None} for budget in budgets]
+        for rule in [*rules, *({"budget": None, "max_drop": drop} for drop in drops)]:
+            model = copy.copy(self).set_params(**rule)
             model._check()
-            model._take(sweep, task, budget)
+            model._take(sweep, task)
             fitted.append(model)
         return fitted
 
     def _check(self) -> None:
         """Refuse parameters that do not go together."""
         self._validate_params()
+        if self.budget is not None and self.max_drop is not None:
+            raise ValueError(
+                f"budget={self.budget} and max_drop={self.max_drop} are both given: one of them "
+                "chooses, leave the other at None."
+            )
 
     @abstractmethod
     def _fit_one(self, task: Task) -> None:
@@ -172,12 +183,16 @@ class GatedClassifier(CostAwareClassifier, ABC):
     def _sweep(self, task: Task) -> Sweep:
         """Fit over all trade-offs, for a budget to choose from."""
 
-    def _take(self, sweep: Sweep, task: Task, budget: Any) -> None:
-        """Keep the best model of a sweep within a budget."""
-        best = choose(sweep.verdicts, budget)
+    def _take(self, sweep: Sweep, task: Task) -> None:
+        """Keep the best model of a sweep within a budget, or the cheapest that loses little."""
+        if self.max_drop is None:
+            best = choose(sweep.verdicts, self.budget)
+            self.point_ = sweep.points[best]
+        else:
+            best, drop = sweep.cheapest(float(self.max_drop))
+            self.point_ = {**sweep.points[best], "drop": drop}
         self.policy_ = task.compose(*sweep.makers[best]())
         self.trace_ = sweep.trace(best)
-        self.point_ = sweep.points[best]
 
     def _read_task(self, data: tuple[Any, Any, Any, Any], validation: Any, *, hold: bool) -> Task:
         """Check the data, set rows aside if models will be compared, make or read the existing model."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from costwise.costs import as_floats, budget_quanta
+from costwise.estimators._adapt_drop import Kept, Trial, deal
 from costwise.estimators._adapt_shares import average
 from costwise.exceptions import CostwiseWarning
 from costwise.policy.base import Policy
@@ -27,14 +28,16 @@ SENT_GRID = tuple(np.linspace(0.05, 0.95, 19).round(2).tolist())
 """Shares of the validation rows that a sweep sends on by moving the threshold of a trained gate."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verdict:
-    """How a gate and a cheap model do on some rows."""
+    """How a gate and a cheap model do on some rows; ``right`` and ``bill`` are sums over blocks."""
 
     score: float
     cost: float
     sent: float
     features: int
+    right: Floats
+    bill: Floats
 
     def row(self) -> dict[str, Any]:
         """As a row of a trace."""
@@ -67,6 +70,14 @@ class Judge:
         said = existing.output.winner(outcome.raw) if proba is None else np.argmax(proba, axis=1)
         self._right = said == codes
         self._acquired, self._evaluated = outcome.acquired, outcome.evaluated
+        self._block = deal(len(codes))
+        self.counts, self.existing = self._sums(np.ones(len(codes))), self._sums(self._right)
+
+    def _sums(self, values: npt.NDArray[Any]) -> Floats:
+        """Sums over the blocks of rows."""
+        counted = values * (1.0 if self.weight is None else self.weight)
+        total: Floats = np.bincount(self._block, weights=counted).astype(np.float64)
+        return total
 
     def __call__(self, gate: Policy, cheap: Policy) -> Verdict:
         """Accuracy, mean bill, share sent on, and number of features that gate and cheap model read."""
@@ -93,11 +104,11 @@ class Judge:
         level, found = asked.raw[:, 0], []
         for threshold in (0.0, *_thresholds(level, shares)):
             sent = level > threshold
-            score, cost, share = (
-                average(column, self.weight)
-                for column in (np.where(sent, *right), as_floats(np.where(sent, *bill)), sent)
-            )
-            found.append((threshold, Verdict(score, cost, share, features)))
+            columns = np.where(sent, *right), as_floats(np.where(sent, *bill))
+            score, cost, share = (average(column, self.weight) for column in (*columns, sent))
+            right_sums, bill_sums = (self._sums(column) for column in columns)
+            verdict = Verdict(score, cost, share, features, right_sums, bill_sums)
+            found.append((threshold, verdict))
         return found
 
 
@@ -154,6 +165,17 @@ class Sweep:
             self.verdicts.append(verdict)
             self.points.append({**point, "threshold": threshold})
             self.makers.append(partial(maker, threshold=threshold))
+
+    def cheapest(self, most: float) -> Kept:
+        """The cheapest model that loses at most so much; the one that sends everybody loses nothing."""
+        trial = Trial(
+            np.array([v.right for v in self.verdicts]),
+            np.array([v.bill for v in self.verdicts]),
+            self.judge.counts,
+            self.judge.existing,
+        )
+        everybody = max(range(len(self.verdicts)), key=lambda k: (self.verdicts[k].sent, -k))
+        return trial.cheapest(most) or Kept(everybody, 0.0)
 
     def trace(self, best: int) -> pd.DataFrame:
         """One row per model."""

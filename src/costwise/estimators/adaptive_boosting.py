@@ -22,8 +22,11 @@ from costwise.estimators._adapt_shares import average
 from costwise.estimators._boosting import BinnedData, Settings
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 
-GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 0.0003)
+GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.0055, 0.003, 0.0003)
 """Gammas of a sweep, as shares of the one that buys nothing."""
+
+GRID_STEPS = (0.3, 0.05, 0.01, 0.0003)
+"""Gammas of a grid that others search."""
 
 SWEEP_ITERATIONS = 2
 """Outer iterations per point of a sweep, each of which starts from the point before."""
@@ -73,9 +76,14 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     budget : float, optional
         Mean bill per row. If given, ``p_full`` and ``gamma`` are ignored: a sweep of both is
         trained and the most accurate model within the budget on validation rows is kept.
+    max_drop : float, optional
+        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
+        sweep the cheapest model that keeps to it. The best of many models looks better than it is
+        on the rows that chose it, so halves of the validation rows choose for each other; where
+        nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` is given and no
-        ``validation``.
+        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
+        is given and no ``validation``.
     random_state : int or RandomState, optional
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
@@ -85,11 +93,11 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     ----------
     trace_ : DataFrame
         One row per outer iteration: objective, mean share, share sent, and cost, score and features
-        on training rows (validation rows where they were given). With ``budget``: one row per model
-        of the sweep, on validation rows.
+        on training rows (validation rows where they were given). With ``budget`` or ``max_drop``: one
+        row per model of the sweep, on validation rows.
     point_ : dict
-        ``p_full`` and ``gamma`` of the model in use; with ``budget`` also its ``rounds`` and the
-        ``threshold`` of the gate's score.
+        ``p_full`` and ``gamma`` of the model in use; after a sweep also its ``rounds`` and the
+        ``threshold`` of the gate's score; with ``max_drop`` the ``drop`` to be expected.
 
     Notes
     -----
@@ -130,6 +138,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         "constraint": [StrOptions({"at_most", "equal"})],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "budget": [None, Interval(Real, 0, None, closed="left")],
+        "max_drop": [None, Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
@@ -151,6 +160,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         constraint: str = "at_most",
         n_iterations: int = 10,
         budget: float | None = None,
+        max_drop: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -168,6 +178,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.constraint = constraint
         self.n_iterations = n_iterations
         self.budget = budget
+        self.max_drop = max_drop
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -250,5 +261,5 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         return [
             {"p_full": p_full, "gamma": top * step}
             for p_full in (0.0, *SHARES)
-            for step in GAMMA_STEPS[::2]
+            for step in GRID_STEPS
         ]

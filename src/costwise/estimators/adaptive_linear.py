@@ -79,9 +79,14 @@ class AdaptiveLinearClassifier(GatedClassifier):
     budget : float, optional
         Mean bill per row. If given, ``p_full`` and ``gamma`` are ignored: a sweep of both is
         trained and the most accurate model within the budget on validation rows is kept.
+    max_drop : float, optional
+        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
+        sweep the cheapest model that keeps to it. The best of many models looks better than it is
+        on the rows that chose it, so halves of the validation rows choose for each other; where
+        nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` is given and no
-        ``validation``.
+        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
+        is given and no ``validation``.
     max_iter : int, default=50
         Alternations at most.
     random_state : int or RandomState, optional
@@ -93,10 +98,11 @@ class AdaptiveLinearClassifier(GatedClassifier):
     ----------
     trace_ : DataFrame
         One row per alternation: objective after either half step, mean share, share sent, and
-        cost, score and features on training rows. With ``budget``: one row per model of the sweep,
-        on validation rows.
+        cost, score and features on training rows. With ``budget`` or ``max_drop``: one row
+        per model of the sweep, on validation rows.
     point_ : dict
-        ``p_full`` and ``gamma`` of the model in use (gamma is NaN for a refitted support).
+        ``p_full`` and ``gamma`` of the model in use (gamma is NaN for a refitted support);
+        with ``max_drop`` also the ``drop`` to be expected.
     n_iter_ : int
         Alternations (with ``budget``: at most).
 
@@ -136,6 +142,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         "constraint": [StrOptions({"at_most", "equal"})],
         "refit_supports": ["boolean"],
         "budget": [None, Interval(Real, 0, None, closed="left")],
+        "max_drop": [None, Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -154,6 +161,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         constraint: str = "at_most",
         refit_supports: bool = True,
         budget: float | None = None,
+        max_drop: float | None = None,
         validation_fraction: float = 0.2,
         max_iter: int = 50,
         random_state: Any = None,
@@ -168,6 +176,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         self.constraint = constraint
         self.refit_supports = refit_supports
         self.budget = budget
+        self.max_drop = max_drop
         self.validation_fraction = validation_fraction
         self.max_iter = max_iter
         self.random_state = random_state

@@ -51,9 +51,14 @@ class L1GateClassifier(GatedClassifier):
     budget : float, optional
         Mean bill per row. If given, the three parameters above are ignored: all are swept, and the
         most accurate model within the budget on validation rows is kept.
+    max_drop : float, optional
+        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
+        sweep the cheapest model that keeps to it. The best of many models looks better than it is
+        on the rows that chose it, so halves of the validation rows choose for each other; where
+        nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` is given and no
-        ``validation``.
+        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
+        is given and no ``validation``.
     random_state : int or RandomState, optional
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
@@ -62,10 +67,11 @@ class L1GateClassifier(GatedClassifier):
     Attributes
     ----------
     trace_ : DataFrame
-        Cost, score, features and share sent on training rows; with ``budget``, one row per model
-        of the sweep, on validation rows.
+        Cost, score, features and share sent on training rows; with ``budget`` or ``max_drop``,
+        one row per model of the sweep, on validation rows.
     point_ : dict
-        ``C`` and ``correct_weight`` of the model in use.
+        ``C`` and ``correct_weight`` of the model in use; with ``max_drop`` also the ``drop`` to be
+        expected.
 
     Notes
     -----
@@ -92,6 +98,7 @@ class L1GateClassifier(GatedClassifier):
         "n_features": [None, Interval(Integral, 0, None, closed="left")],
         "correct_weight": [Interval(Real, 0, None, closed="left")],
         "budget": [None, Interval(Real, 0, None, closed="left")],
+        "max_drop": [None, Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
@@ -106,6 +113,7 @@ class L1GateClassifier(GatedClassifier):
         correct_weight: float = 1.0,
         costs: Any = None,
         budget: float | None = None,
+        max_drop: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -116,6 +124,7 @@ class L1GateClassifier(GatedClassifier):
         self.correct_weight = correct_weight
         self.costs = costs
         self.budget = budget
+        self.max_drop = max_drop
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -306,8 +306,6 @@ def meta_features(
     ``last`` is (m, 3): confidence, guess and cost at the decision before, NaN at the first one,
     where all changes are 0.
     """
-    if len(cost) == 1:
-        return _metas_of_one(float(confidence[0]), float(guess[0]), float(cost[0]), last)
     now, metas = np.empty((len(cost), 3)), np.empty((len(cost), N_METAS))
     now[:, 0], now[:, 1], now[:, 2] = confidence, guess, cost
     last = np.where(np.isnan(last), now, last)
@@ -318,19 +316,15 @@ def meta_features(
     return metas, now
 
 
-def _metas_of_one(
-    confidence: float, guess: float, cost: float, last: Floats
-) -> tuple[Floats, Floats]:
-    """The same for the one row of a session: plain numbers give the same bits in a third of the time."""
-    before: list[float] = last[0].tolist()
-    first = before[0] != before[0]
+def metas_of_one(
+    now: tuple[float, int, float], last: tuple[float, int, float] | None
+) -> tuple[float, ...]:
+    """The same of one row, from (confidence, guess, cost) now and before: plain numbers, same bits."""
+    confidence, guess, cost = now
     gain, moved, paid = (
-        (0.0, 0.0, 0.0)
-        if first
-        else (confidence - before[0], float(guess != before[1]), cost - before[2])
+        (confidence - last[0], float(guess != last[1]), cost - last[2]) if last else (0.0, 0.0, 0.0)
     )
-    metas = [confidence, gain, moved, cost, paid, cost / max(confidence, 1e-6)]
-    return np.array([metas]), np.array([[confidence, guess, cost]])
+    return confidence, gain, moved, cost, paid, cost / max(confidence, 1e-6)
 
 
 def confidence_of(raw: Floats) -> Floats:

@@ -70,6 +70,11 @@ class Case(ABC):
     def learn(self, feature: int, value: float) -> None:
         """Take in a value; NaN if it came back empty. It need not have been wanted."""
 
+    def learn_all(self, values: Mapping[int, float]) -> None:
+        """Take in several values in this order."""
+        for feature, value in values.items():
+            self.learn(feature, value)
+
     @abstractmethod
     def refuse(self, bundle: Bundle) -> None:
         """These cannot be had: too dear for the budget, or not available. Go on without them."""
@@ -199,27 +204,40 @@ class Till:
 
     def quote(self, bundle: Bundle) -> list[tuple[int, int, int]]:
         """Feature, own price and fee of each member that is not paid for yet."""
-        opened, lines = set(self._open), []
+        return self._draft(bundle)[0]
+
+    def _draft(self, bundle: Bundle) -> tuple[list[tuple[int, int, int]], set[int], int]:
+        """The lines of a purchase, the groups that are open after it, what it costs."""
+        opened, lines, amount = self._open.copy(), [], 0
+        have, price, group = self._have, self._price, self._group
         for feature in bundle:
-            if feature in self._have:
+            if feature in have:
                 continue
-            group, fee = self._group[feature], 0
-            if group >= 0 and group not in opened:
-                opened.add(group)
-                fee = self._fee[group]
-            lines.append((feature, self._price[feature], fee))
-        return lines
+            fee, own, of = 0, price[feature], group[feature]
+            if of >= 0 and of not in opened:
+                opened.add(of)
+                fee = self._fee[of]
+            lines.append((feature, own, fee))
+            amount += own + fee
+        return lines, opened, amount
 
     def buy(self, bundle: Bundle, evaluated: int) -> bool:
         """Buy a whole bundle if it fits; say whether it did."""
-        lines = self.quote(bundle)
-        amount = sum(price + fee for _, price, fee in lines)
+        amount = self._draft(bundle)[2]
         left = self.left(evaluated)
         if left is not None and amount > left:
             return False
         self.spent += amount
         self.take(bundle)
         return True
+
+    def pay(self, bundle: Bundle) -> list[tuple[int, int, int]]:
+        """Pay list prices and the fees that they open, whatever is left; the lines of the bill."""
+        lines, opened, amount = self._draft(bundle)
+        self.spent += amount
+        self._have.update(bundle)
+        self._open = opened
+        return lines
 
     def copy(self) -> Till:
         """A till to draft purchases on."""

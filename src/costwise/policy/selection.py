@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 
 from costwise.costs import Costs
 from costwise.policy._selection_choosers import chooser_state, read_choosers
+from costwise.policy._selection_one import AnyRow, LinearRow, Plan, Row, make_plan
 from costwise.policy._selection_rows import (
     Bools,
     Chooser,
@@ -74,8 +77,7 @@ class SelectionPolicy(Policy):
         super().__init__(costs, output)
         self.model = Model(layout, scorer, FactorPrices(costs, layout))
         self.choosers, self.lams, self.chosen = tuple(choosers), tuple(lams), chosen
-        self._members: tuple[list[Bundle], dict[int, int]] | None = None
-        self._joint: Linear | None = None
+        self._others: dict[int, SelectionPolicy] = {}
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -94,24 +96,30 @@ class SelectionPolicy(Policy):
                 f"lam is {lam!r}, but the model was fitted for {', '.join(map(repr, self.lams))}: use one of these, "
                 "or fit again with it in extra_lams."
             )
-        return SelectionPolicy(
-            self.costs, self.output, self.model.layout, self.model.scorer,
-            self.choosers, self.lams, self.lams.index(lam),
-        )  # fmt: skip
+        number = self.lams.index(lam)
+        if number == self.chosen:
+            return self
+        if number not in self._others:  # kept: a request may come with any of them
+            self._others[number] = SelectionPolicy(
+                self.costs, self.output, self.model.layout, self.model.scorer,
+                self.choosers, self.lams, number,
+            )  # fmt: skip
+        return self._others[number]
 
-    @property
+    @cached_property
     def members(self) -> tuple[list[Bundle], dict[int, int]]:
         """The factors as tuples, for cases."""
-        if self._members is None:
-            self._members = members_of(self.model.layout)
-        return self._members
+        return members_of(self.model.layout)
 
-    @property
+    @cached_property
     def joint(self) -> Linear | None:
         """The linear parts of the data classifier and of the chooser in use, in one piece."""
-        if self._joint is None:
-            self._joint = join(self.model, self.choosers[self.chosen])
-        return self._joint
+        return join(self.model, self.choosers[self.chosen])
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """What rows of sessions share; None where something is not linear."""
+        return make_plan(self.model, self.choosers[self.chosen])
 
     def begin(self) -> SelectionCase:
         """Start a row with nothing known."""
@@ -255,17 +263,20 @@ class FactorCase(Case):
 
     def missing(self, factor: int) -> Bundle:
         """Columns of a factor that are still to be had."""
+        if self._unsettled[factor] == len(self._members[factor]):
+            return self._members[factor]
         return tuple(
             c for c in self._members[factor] if c not in self._values and c not in self._refused
         )
 
-    def row(self, factor: int) -> Floats | None:
-        """Values of a factor (1, columns), NaN where they cannot be had; None if none is known."""
-        known = self._values
-        values = [known.get(column) for column in self._members[factor]]
-        if all(value is None for value in values):
+    def row(self, factor: int) -> list[float] | None:
+        """Values of a settled factor, NaN where they cannot be had; None if none is known."""
+        known, columns = self._values, self._members[factor]
+        if not self._refused:
+            return [known[column] for column in columns]
+        if known.keys().isdisjoint(columns):
             return None
-        return np.array([[np.nan if value is None else value for value in values]])
+        return [known.get(column, math.nan) for column in columns]
 
     def learn(self, feature: int, value: float) -> None:
         """Take in a value."""
@@ -281,6 +292,17 @@ class FactorCase(Case):
             left = self._unsettled[factor] = self._unsettled[factor] - 1
             if not left:
                 self._settle(factor)
+
+    def learn_all(self, values: Mapping[int, float]) -> None:
+        """Take in several values; a whole factor is settled at once."""
+        columns = tuple(values)
+        factor = self._owner.get(columns[0], self._n_factors) if columns else self._n_factors
+        if columns != self._members[factor] or self._unsettled[factor] < len(columns):
+            super().learn_all(values)
+            return
+        self._values.update(values)
+        self._unsettled[factor] = 0
+        self._settle(factor)
 
     def refuse(self, bundle: Bundle) -> None:
         """Note what cannot be had."""
@@ -306,39 +328,41 @@ class SelectionCase(FactorCase):
 
     def __init__(self, policy: SelectionPolicy) -> None:
         super().__init__(*policy.members)
-        self._rows = Rows(policy.model, policy.choosers[policy.chosen], 1, policy.joint)
+        chooser = policy.choosers[policy.chosen]
+        self._row: Row = LinearRow(policy.plan) if policy.plan else AnyRow(policy.model, chooser)
         self._evaluation = policy.costs.flat.evaluation
-        self._closed, self._n_closed = np.zeros((1, self._n_factors), dtype=bool), 0
+        self._closed: set[int] = set()
         self._added: set[int] = set()
-        self._scores: Floats | None = None
+        self._looked = False
         self._waits = self._n_factors
         self._stopped = False
 
     def _settle(self, factor: int) -> None:
         if factor in self._added:
             return
-        if factor < self._n_factors and not self._closed[0, factor]:
-            self._closed[0, factor] = True
-            self._n_closed += 1
+        if factor < self._n_factors and factor not in self._closed:
+            self._closed.add(factor)
+            self._row.close(factor)
         values = self.row(factor)
-        if values is not None:
+        if values:
             self._added.add(factor)
-            self._rows.add(slice(None), factor, values)
-            self._scores = None
+            self._row.add(factor, values)
+            self._looked = False
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The free columns first; then one factor at a time."""
         if self._unsettled[self._waits]:
             waiting = self.missing(self._waits)
             return [(c,) for c in waiting] if self._waits == self._n_factors else [waiting]
-        if self._stopped or self._n_closed == self._n_factors:
+        if self._stopped or len(self._closed) == self._n_factors:
             return []
-        if self._scores is None:
+        if not self._looked:
             if left is not None and left < self._evaluation:
                 return []
             self.evaluated += 1
-            self._scores = self._rows.scores(slice(None))
-        choice = int(pick(self._scores, ~self._closed)[0])
+            self._row.look()
+            self._looked = True
+        choice = self._row.best()
         self._stopped = choice == self._n_factors
         if self._stopped:
             return []
@@ -347,5 +371,4 @@ class SelectionCase(FactorCase):
 
     def answer(self) -> Floats:
         """The data classifier on what is known."""
-        raw: Floats = self._rows.raw(slice(None))[0]
-        return raw
+        return self._row.raw()

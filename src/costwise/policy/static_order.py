@@ -141,7 +141,7 @@ class StaticOrderCase(FactorCase):
         rows = Rows(self._policy.model, None, 1)
         others = [f for f in range(self._n_factors) if f not in self._policy.order]
         for factor in (self._n_factors, *self._policy.order, *others):
-            if not self.missing(factor) and (values := self.row(factor)) is not None:
-                rows.add(slice(None), factor, values)
+            if not self.missing(factor) and (values := self.row(factor)):
+                rows.add(slice(None), factor, np.array([values]))
         raw: Floats = rows.raw(slice(None))[0]
         return raw

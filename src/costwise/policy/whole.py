@@ -259,7 +259,7 @@ class WholeCase(Case):
 
     def refuse(self, bundle: Bundle) -> None:
         """Without a part of it, the rest is of use only if something stands for that part."""
-        self._refused.update(bundle)
+        self._refused.update(set(bundle).intersection(self._policy.reads.tolist()))
 
     def answer(self) -> Floats:
         """The model's answer to the full row, or what stands for it."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
-from costwise.costs import as_decimal
+from costwise.costs import Costs, as_decimal
 
 KINDS = ("bought", "stated", "known", "unavailable", "evaluation")
 
@@ -44,6 +44,30 @@ class Entry:
         return self.price + self.fee
 
 
+class _Purchases(NamedTuple):
+    """What was bought at once at list prices: column, price and fee in quanta of each."""
+
+    lines: list[tuple[int, int, int]]
+    costs: Costs
+
+
+def _spell_out(line: Any) -> list[Entry]:
+    """Entries of a line as it was noted."""
+    if isinstance(line, Entry):
+        return [line]
+    if isinstance(line, _Purchases):
+        costs, groups = line.costs, line.costs.lists[1]
+        return [
+            Entry(
+                costs.name(feature), "bought", as_decimal(price), as_decimal(fee),
+                costs.group_names[groups[feature]] if fee else None,
+            )
+            for feature, price, fee in line.lines
+        ]  # fmt: skip
+    feature, kind, price, fee, group, count = line
+    return [Entry(feature, kind, as_decimal(price), as_decimal(fee), group if fee else None, count)]
+
+
 class Ledger:
     """Append-only record of purchases with exact amounts, in order.
 
@@ -61,7 +85,7 @@ class Ledger:
 
     def __init__(self, unit: str = "") -> None:
         self.unit = unit
-        self._lines: list[Entry | tuple[Any, ...]] = []
+        self._lines: list[Any] = []  # entries, and what entries are made of when somebody looks
 
     def add(self, entry: Entry) -> None:
         """Append a line."""
@@ -78,23 +102,18 @@ class Ledger:
         group: str | None = None,
         count: int = 1,
     ) -> None:
-        """Append a line given in quanta; its exact amounts are made when somebody looks."""
+        """Append a line given in quanta."""
         self._lines.append((feature, kind, price, fee, group, count))
 
-    def note_purchases(self, lines: Iterable[tuple[str | int, int, int, str | None]]) -> None:
-        """Append features bought at their list price: what, price and fee in quanta, group."""
-        self._lines += [(what, "bought", price, fee, group, 1) for what, price, fee, group in lines]
+    def note_purchases(self, lines: list[tuple[int, int, int]], costs: Costs) -> None:
+        """Append features bought at their list price: column, price and fee in quanta."""
+        self._lines.append(_Purchases(lines, costs))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The lines so far, oldest first."""
-        for place, line in enumerate(self._lines):
-            if not isinstance(line, Entry):
-                feature, kind, price, fee, group, count = line
-                self._lines[place] = Entry(
-                    feature, kind, as_decimal(price), as_decimal(fee), group if fee else None, count
-                )
-        return tuple(self._lines)  # type: ignore[arg-type]
+        self._lines = [entry for line in self._lines for entry in _spell_out(line)]
+        return tuple(self._lines)
 
     @property
     def total(self) -> Decimal:
@@ -120,7 +139,7 @@ class Ledger:
         return iter(self.entries)
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self.entries)
 
     def __str__(self) -> str:
         names = [

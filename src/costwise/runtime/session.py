@@ -18,6 +18,9 @@ from costwise.runtime.ledger import Ledger
 
 Feature = str | int
 
+NAMES, PLAIN = frozenset({str, int}), frozenset({float})
+"""Types that names and values usually have."""
+
 
 class _Unavailable:
     """The value of a feature that cannot be had at all."""
@@ -75,6 +78,7 @@ class Session:
         self._gone: set[int] = set()
         self._pending: list[int] = []  # planned purchases in order; their money is reserved
         self._asked: set[int] = set()
+        self._offered: list[Feature] = []  # the first of the pending ones, as they were asked for
         self._evaluated = 0
         self._planned = False  # whether the case was advanced since the last event
         self._events: list[list[Any]] = []
@@ -92,7 +96,8 @@ class Session:
             self._asked.update(wanted)
             self._events.append(["ask"])
             self._planned = False
-        return [self.policy.costs.name(feature) for feature in wanted]
+        self._offered = self.policy.costs.names_of(wanted)
+        return self._offered.copy()
 
     def tell(self, values: Mapping[Any, Any], price: Any = None) -> None:
         """Give values.
@@ -122,13 +127,11 @@ class Session:
         self._events.append(["tell", told, stated])
         if not stated and self._asked.issuperset(told) and None not in told.values():
             self._pay_list(tuple(told))  # the usual case, made quick for factors of many columns
-            learn = self._case.learn
-            for feature, value in told.items():
-                learn(feature, value)  # type: ignore[arg-type]
+            self._case.learn_all(told)  # type: ignore[arg-type]
             self._known.update(told)  # type: ignore[arg-type]
         else:
             self._take_in(told, stated)
-        known, gone = self._known, self._gone
+        known, gone, self._offered = self._known, self._gone, []
         self._pending = [f for f in self._pending if f not in known and f not in gone]
         if self._pending and gone:
             # Without what cannot be had, the rest of its bundle may be of no use any more.
@@ -229,13 +232,7 @@ class Session:
 
     def _pay_list(self, features: tuple[int, ...]) -> None:
         """Pay list prices, and the fees that they open."""
-        name, lines = self.policy.costs.name, self._till.quote(features)
-        self._till.spent += sum([price + fee for _, price, fee in lines])
-        self._till.take(features)
-        self.ledger.note_purchases(
-            (name(feature), price, fee, self._group(feature) if fee else None)
-            for feature, price, fee in lines
-        )
+        self.ledger.note_purchases(self._till.pay(features), self.policy.costs)
 
     def _pay(self, feature: int, stated: int | None) -> None:
         if stated is None and feature in self._asked:
@@ -267,10 +264,6 @@ class Session:
                 "with a larger budget, or tell it as known already (price=0)."
             )
 
-    def _group(self, feature: int) -> str | None:
-        group = self.policy.costs.lists[1][feature]
-        return None if group < 0 else self.policy.costs.group_names[group]
-
     # Reading what is told ------------------------------------------------------------------------
 
     def _index(self, feature: Any) -> int:
@@ -285,6 +278,8 @@ class Session:
             raise SessionError(
                 f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
             )
+        if type(values) is dict and self._is_as_asked(values):
+            return dict(zip(self._pending, values.values(), strict=False))
         told: dict[int, float | None] = {}
         known, gone, index = self._known, self._gone, self.policy.costs.index
         try:
@@ -302,6 +297,16 @@ class Session:
             return told
         order = {feature: place for place, feature in enumerate(self._pending)}
         return dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order))))
+
+    def _is_as_asked(self, values: dict[Any, Any]) -> bool:
+        """Whether these are finite floats for just what was asked for, in that order: the usual case."""
+        names = list(values)
+        return (
+            names == self._offered != []
+            and NAMES.issuperset(map(type, names))  # True is no column, though it equals 1
+            and PLAIN.issuperset(map(type, values.values()))
+            and math.isfinite(sum(values.values()))
+        )
 
     def _read_prices(self, price: Any, told: Mapping[int, float | None]) -> dict[int, int]:
         if price is None:

@@ -1,0 +1,97 @@
+"""How much accuracy a choice loses, judged by rows that did not choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.isotonic import IsotonicRegression
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+MOST_BLOCKS = 256
+"""Blocks that rows are dealt to: sums over them are all that is kept of a model."""
+
+HALVINGS = 20
+"""Divisions of the blocks into two halves, each of which chooses for the other."""
+
+
+class Kept(NamedTuple):
+    """The model that a rule takes, and what it is expected to lose."""
+
+    model: int
+    drop: float
+
+
+def deal(n: int) -> Ints:
+    """The block of each of n rows; always the same."""
+    dealt = np.random.default_rng(0).permutation(n) % min(MOST_BLOCKS, n)
+    return np.asarray(dealt, dtype=np.intp)
+
+
+def best_within(score: Floats, cost: Floats, budgets: Floats) -> Ints:
+    """The model with the best score within each budget, of equal ones the cheapest.
+
+    Where a budget allows none, the cheapest.
+    """
+    order = np.lexsort((-score, cost))
+    ranked = score[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(ranked)[:-1]])
+    best = np.maximum.accumulate(np.where(ranked > before, np.arange(len(order)), 0))
+    last = np.searchsorted(cost[order], budgets, side="right") - 1
+    found: Ints = order[best[np.maximum(last, 0)]]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Many models and one that they are measured by, on the same blocks of rows.
+
+    Attributes
+    ----------
+    right, bill : float64 (models, blocks)
+        Weight of the rows that are right, and sum of the bills.
+    weight, existing : float64 (blocks,)
+        Weight of all rows, and of those that the existing model gets right.
+    """
+
+    right: Floats
+    bill: Floats
+    weight: Floats
+    existing: Floats
+
+    def drops(self, budgets: Floats) -> Floats:
+        """What is lost against the existing model when the best within each budget is taken.
+
+        One half of the blocks chooses, the other tells what the choice is worth. The best of many
+        models looks better than it is on the rows that chose it; on others it does not. More money
+        does no harm, so that the curve is made to fall.
+        """
+        generator, total = np.random.default_rng(0), np.zeros(len(budgets))
+        blocks = len(self.weight)
+        for _ in range(HALVINGS):
+            half = generator.permutation(blocks) < blocks // 2
+            for chooses in (half, ~half):
+                seen, new = self.weight[chooses].sum(), self.weight[~chooses].sum()
+                score = self.right[:, chooses].sum(axis=1) / seen
+                models = best_within(score, self.bill[:, chooses].sum(axis=1) / seen, budgets)
+                judged = self.right[:, ~chooses].sum(axis=1)[models]
+                total += (self.existing[~chooses].sum() - judged) / new
+        mean = total / (2 * HALVINGS)
+        falling: Floats = IsotonicRegression(increasing=False).fit_transform(budgets, mean)
+        return falling
+
+    def cheapest(self, most: float) -> Kept | None:
+        """The best model of the smallest budget that loses at most so much; None where none does."""
+        if len(self.weight) < 2:
+            return None
+        score = self.right.sum(axis=1) / self.weight.sum()
+        cost = self.bill.sum(axis=1) / self.weight.sum()
+        models = np.unique(best_within(score, cost, cost))
+        models = models[np.argsort(cost[models], kind="stable")]
+        drops = self.drops(cost[models])
+        good = np.flatnonzero(drops <= most)
+        return Kept(int(models[good[0]]), float(drops[good[0]])) if len(good) else None
