@@ -120,7 +120,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--figures", metavar="FOLDER", help="draw figures 1 and 2 into this folder")
     given = parser.parse_args()
-    sizes, rounds, points = (80000, 72000, 72000), 600, 11
+    sizes, rounds, points = (80000, 72000, 72000), 500, 11
     if given.quick:
         sizes, rounds, points = (2000, 2000, 2000), 60, 4
     start = time.perf_counter()

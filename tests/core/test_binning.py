@@ -156,7 +156,7 @@ def spread(categories, k):
 
 
 def test_features_that_are_never_up_together_share_a_digit(monkeypatch):
-    monkeypatch.setattr(layouts, "TRIED", 100)
+    monkeypatch.setattr(layouts, "TRIED", 44 * 100)
     rng = np.random.default_rng(0)
     n = 300
     colour, shape = rng.integers(0, 40, n), rng.integers(0, 4, n)

@@ -18,8 +18,11 @@ from costwise.core.dtypes import BLOCK, CODES
 TILE = 4096
 """Rows that are looked at together: they stay in cache."""
 
-TRIED = 16384
-"""Rows by which features that may share a digit are found, before all rows are asked."""
+TRIED = 1 << 20
+"""Values by which features that may share a digit are found, before all rows are asked."""
+
+LATEST = 8
+"""Groups that a feature may join: columns of one category mostly lie side by side."""
 
 FEATURE, STRIDE, STATES, BINS, UP = range(5)
 """Columns of ``Layout.members``: the feature, its digit (stride and states), its bins, and, where it
@@ -122,24 +125,17 @@ def runs_of(features):
 def find_exclusive(matrices, bins, threads):
     """Lists of two-valued features of which no row of the matrices (n, d) has two in the upper bin."""
     two = np.flatnonzero((bins.count == 2) & ~bins.missing)
-    sample = matrices[0][:: max(1, len(matrices[0]) // TRIED)]
-    together = _seldom_both(sample[:, two] > bins.thresholds[two, 0])
+    step = max(1, len(matrices[0]) * len(two) // TRIED)
+    together = _seldom_both(matrices[0][::step, two].T > bins.thresholds[two, :1])
     proposed = [two[group].tolist() for group in together if len(group) > 1]
     kept = [True] * len(proposed)
+    cuts = bins.thresholds[:, 0]
 
     def check(X):
         def work(tile):
             rows = X[tile * TILE : (tile + 1) * TILE]
             for k, features in enumerate(proposed):
-                up = np.zeros(len(rows), dtype=np.uint8)
-                for _, first, count in runs_of(features) if kept[k] else []:
-                    part, cuts = (
-                        slice(first, first + count),
-                        bins.thresholds[first : first + count, 0],
-                    )
-                    # Three times faster than sum(axis=1), which is slow on short rows.
-                    up += np.einsum("ij->i", (rows[:, part] > cuts).view(np.uint8))
-                kept[k] &= bool(up.max() <= 1)
+                kept[k] = kept[k] and _never_both(rows, features, cuts)
 
         threads.run(-(-len(X) // TILE), work)
 
@@ -148,15 +144,27 @@ def find_exclusive(matrices, bins, threads):
     return [features for features, keep in zip(proposed, kept, strict=True) if keep]
 
 
+def _never_both(rows, features, cuts):
+    """Whether no row has two of the features above their cuts (d,)."""
+    up = np.zeros(len(rows), dtype=np.uint8)
+    for _, first, count in runs_of(features):
+        part = slice(first, first + count)
+        # Three times faster than sum(axis=1), which is slow on short rows.
+        up += np.einsum("ij->i", (rows[:, part] > cuts[part]).view(np.uint8))
+    return bool(up.max() <= 1)
+
+
 def _seldom_both(up):
-    """Groups of columns of a boolean matrix of which no row has two, latest groups tried first."""
-    both = up.T.astype(np.float32) @ up > 0
+    """Groups of rows of a boolean matrix of which no two have a column in common."""
     groups: list[list[int]] = []
-    for column in range(up.shape[1]):
-        for group in reversed(groups):
-            if len(group) + 1 < CODES and not both[column, group].any():
-                group.append(column)
+    taken: list[np.ndarray] = []
+    for number, own in enumerate(up):
+        for k in reversed(range(max(0, len(groups) - LATEST), len(groups))):
+            if len(groups[k]) + 1 < CODES and not (taken[k] & own).any():
+                groups[k].append(number)
+                taken[k] |= own
                 break
         else:
-            groups.append([column])
+            groups.append([number])
+            taken.append(own.copy())
     return groups
