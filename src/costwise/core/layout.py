@@ -126,7 +126,8 @@ def find_exclusive(matrices, bins, threads):
     """Lists of two-valued features of which no row of the matrices (n, d) has two in the upper bin."""
     two = np.flatnonzero((bins.count == 2) & ~bins.missing)
     step = max(1, len(matrices[0]) * len(two) // TRIED)
-    together = _seldom_both(matrices[0][::step, two].T > bins.thresholds[two, :1])
+    some = matrices[0][::step, two].T
+    together = _seldom_both(some > bins.thresholds[two, :1])
     proposed = [two[group].tolist() for group in together if len(group) > 1]
     kept = [True] * len(proposed)
     cuts = bins.thresholds[:, 0]
