@@ -44,6 +44,8 @@ class TreePolicy(Policy):
         self._lists: _Lists | None = None
         self._packed: Any = None
         self._tests: Any = None
+        self._deep: Any = None
+        self._walked = 0
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -59,30 +61,65 @@ class TreePolicy(Policy):
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """All rows by compiled walks, on all cores."""
+        trees = self.trees
+        raw = np.zeros((len(X), trees.n_outputs))
+        if limit is not None:
+            return self._batch_limited(X, limit, raw)
+        acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
+        evaluated = np.full(len(X), trees.n_trees, dtype=np.int64)
+        if len(X) >= MANY and self._is_shallow():
+            self._score(self._read(X), raw, acquired)
+        elif not (self._is_worth_laying_out(len(X)) and self._walk_deep(X, raw, acquired)):
+            self._walk("walk", X, trees.average, raw, acquired)
+        return Outcome(raw, acquired, evaluated)
+
+    def _batch_limited(self, X: Floats, limit: int, raw: Floats) -> Outcome:
+        flat = self.costs.flat
+        acquired, evaluated = np.zeros(X.shape, dtype=bool), np.zeros(len(X), dtype=np.int64)
+        self._walk(
+            "walk_limited", X, self.trees.average, flat.price, flat.group, flat.fee,
+            np.int64(flat.evaluation), np.int64(limit), raw, acquired, evaluated,
+        )  # fmt: skip
+        return Outcome(raw, acquired, evaluated)
+
+    def _read(self, X: Floats) -> npt.NDArray[Any]:
+        """The rows as walks compare them."""
+        single = self.trees.single or X.dtype == np.float32
+        return np.ascontiguousarray(X, dtype=np.float32 if single else np.float64)
+
+    def _walk(self, name: str, X: Floats, *arguments: Any) -> None:
+        """Run one of the kernels that can walk any trees."""
         from costwise.core import walk
 
         if self._packed is None:
             self._packed = self.trees.packed()
-        trees, flat = self.trees, self.costs.flat
-        single = trees.single or X.dtype == np.float32
-        X = np.ascontiguousarray(X, dtype=np.float32 if single else np.float64)
-        raw = np.zeros((len(X), trees.n_outputs))
-        model = (X, self._packed, trees.value, trees.root, trees.output, trees.base)
-        if limit is None:
-            acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
-            evaluated = np.full(len(X), trees.n_trees, dtype=np.int64)
-            if len(X) >= MANY and self._is_shallow():
-                self._score(X, raw, acquired)
-            else:
-                walk.in_threads(walk.walk, len(X), *model, trees.average, raw, acquired)
-        else:
-            acquired = np.zeros(X.shape, dtype=bool)
-            evaluated = np.zeros(len(X), dtype=np.int64)
-            walk.in_threads(
-                walk.walk_limited, len(X), *model, trees.average, flat.price, flat.group, flat.fee,
-                np.int64(flat.evaluation), np.int64(limit), raw, acquired, evaluated,
-            )  # fmt: skip
-        return Outcome(raw, acquired, evaluated)
+        trees = self.trees
+        model = (self._packed, trees.value, trees.root, trees.output, trees.base)
+        walk.in_threads(getattr(walk, name), len(X), self._read(X), *model, *arguments)
+
+    def _is_worth_laying_out(self, n_rows: int) -> bool:
+        """Whether so many rows have come that laying the trees out anew is the smaller effort."""
+        self._walked += n_rows
+        return n_rows >= MANY and self._walked * self.trees.n_trees >= len(self.trees.feature)
+
+    def _walk_deep(self, X: Floats, raw: Floats, acquired: npt.NDArray[np.bool_]) -> bool:
+        """Walk by way of ``core.deep``; False, with nothing done, where trees or values do not allow it."""
+        from costwise.core import deep, walk
+
+        trees = self.trees
+        if self._deep is None:
+            self._deep = deep.lay_out(trees) or ()
+        if not self._deep:
+            return False
+        X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+        exact = np.ones(1, dtype=bool)
+        walk.in_threads(
+            deep.walk_deep, len(X), X, self._deep, trees.single, trees.base, trees.average, raw,
+            acquired, exact,
+        )  # fmt: skip
+        if not exact[0]:
+            raw[:], acquired[:] = 0.0, False
+        return bool(exact[0])
 
     def _is_shallow(self) -> bool:
         """Whether all tests of a tree at once beat a walk."""
