@@ -191,13 +191,15 @@ def speeds(found: dict[str, Any]) -> str:
             "40 trees",
             "fit, s",
             "fit, CPU s",
+            "first predict, s",
             "predict, s",
-            "predict and bills, s",
+            "predict and cost, s",
+            "one walk for both, s",
             "fit / scikit-learn",
         ]
         text = (
             f"## Speed\n\nForest, {took['shape'][0]} rows, {took['threads']} threads each, nothing else running, "
-            "alternating, best of three. Our fit includes the bills on the validation rows; the default "
+            "alternating, medians of five. Our fit includes the bills on the validation rows; the default "
             "grows four trees more to decide how.\n\n" + markdown(heads, lines) + "\n"
         )
         for name in ("Gini", "BudgetRF"):

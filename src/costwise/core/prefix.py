@@ -33,6 +33,23 @@ def follow_tree(X, nodes, root, price, group, fee, acquired, opened, ends, sums,
         sums[row // CHUNK] += paid
 
 
+@kernel()
+def count_votes(ends, label, codes, ballots, right, start, stop):
+    """Let rows ``start..stop`` vote for the class of the leaf they reached.
+
+    ``ballots`` (n, K) remembers votes from tree to tree; ``right`` (chunks,) counts the rows whose
+    class has most votes, the first class of equals, per CHUNK rows.
+    """
+    for row in range(start, stop):
+        ballots[row, label[ends[row]]] += 1
+        best = 0
+        for k in range(1, ballots.shape[1]):
+            if ballots[row, k] > ballots[row, best]:
+                best = k
+        if best == codes[row]:
+            right[row // CHUNK] += 1
+
+
 class Prefixes:
     """Follows rows through a forest, one tree after the other.
 
@@ -61,19 +78,26 @@ class Prefixes:
         self._opened = np.zeros((n, len(costs.fee)), dtype=bool)
         self.ends = np.zeros(n, dtype=np.int32)
 
-    def follow(self, tree, threads):
-        """Walk through one tree; return the quanta that all rows together newly pay."""
+    def follow(self, tree, threads, voters=None):
+        """Walk through one tree; return the quanta that all rows together newly pay.
+
+        With ``voters``, how many of them the trees so far get right, too.
+        """
         n = len(self._X)
-        sums = np.zeros(-(-n // CHUNK), dtype=np.int64)
+        sums, right = np.zeros((2, -(-n // CHUNK)), dtype=np.int64)
         parts = min(threads.count, len(sums))
         step = -(-len(sums) // max(parts, 1)) * CHUNK
         flat, root = self._costs, np.int64(self._trees.root[tree])
 
         def work(part):
+            start, stop = part * step, min((part + 1) * step, n)
             follow_tree(
                 self._X, self._nodes, root, flat.price, flat.group, flat.fee, self.acquired, self._opened,
-                self.ends, sums, part * step, min((part + 1) * step, n),
+                self.ends, sums, start, stop,
             )  # fmt: skip
+            if voters is not None:
+                count_votes(self.ends, *voters, right, start, stop)
 
         threads.run(parts, work)
-        return sum(sums.tolist())
+        paid = sum(sums.tolist())
+        return paid if voters is None else (paid, sum(right.tolist()))

@@ -109,21 +109,22 @@ class Path:
 
         k = trees.n_outputs // 2
         label = np.argmax(trees.value[:, :k], axis=1)
-        rows, everyone = Prefixes(X, trees, costs), np.arange(len(X))
-        ballots = np.zeros((len(X), k))
+        rows = Prefixes(X, trees, costs)
+        voters = (label, codes, np.zeros((len(X), k), dtype=np.int32))
         self.quanta: list[int] = []
         self.score: list[float] = []
         self.features: list[int] = []
         self.n_rows, self.codes = len(X), codes
-        paid, tested = 0, set[int]()
+        paid, tested = 0, np.zeros(len(costs.price), dtype=bool)
         for tree in range(trees.n_trees):
-            paid += rows.follow(tree, threads) + costs.evaluation * len(X)
-            ballots[everyone, label[rows.ends]] += 1.0
+            newly, right = rows.follow(tree, threads, voters)
+            paid += newly + costs.evaluation * len(X)
             self.quanta.append(paid)
-            self.score.append(float(np.mean(np.argmax(ballots, axis=1) == codes)))
+            self.score.append(right / len(X))
             end = trees.root[tree + 1] if tree + 1 < trees.n_trees else len(trees.feature)
-            tested.update(np.unique(trees.feature[trees.root[tree] : end]).tolist())
-            self.features.append(len(tested - {-1}))
+            own = trees.feature[trees.root[tree] : end]
+            tested[own[own >= 0]] = True
+            self.features.append(int(np.count_nonzero(tested)))
 
     def cost(self, n_trees: int) -> float:
         """Mean bill after some trees."""
