@@ -13,9 +13,9 @@ are read from FOLDER.
 
 How a saving is found: every method is swept; each of 200 budgets picks the most accurate model on
 validation rows; of these, the cheapest whose validation accuracy is within one point of the existing
-model's is taken, once as it is and once with a standard error (of the
-paired difference) to spare, because the best of many models looks better on the rows it was chosen on
-than on others. Test rows only say what that model costs and how accurate it is.
+model's is taken. The best of many models looks better on the rows it was chosen on than on others;
+``max_drop``, the second rule, therefore lets halves of the validation rows choose for each other. Test
+rows only say what the model taken costs and how accurate it is.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from costwise import (
     PrunedForestClassifier,
     datasets,
 )
+from costwise.estimators._adapt_drop import Trial, deal
 
 GATES = {
     "ADAPT-GBRT": AdaptiveBoostingClassifier,
@@ -59,8 +60,11 @@ GATES = {
 TREES: dict[str, Any] = {"max_depth": 6, "learning_rate": 0.3, "min_samples_leaf": 10}
 """Trees of ADAPT-GBRT and Greedy Miser alike: few features, so that depth is what they have to work with."""
 
-PRUNE_SHARES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.5)
-"""Values of lam where levels are kept, times the cost of the existing model."""
+PRUNE_LEVELS = (0, 3, 5, 7, 9)
+"""Levels of splits that a pruning keeps."""
+
+PRUNE_SHARES = (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0, 1.5, 2.5)
+"""Values of lam of a pruning, times the cost of the existing model."""
 
 WITHIN = 0.01
 """Accuracy that may be lost."""
@@ -150,16 +154,21 @@ def forest(p: Problem, n_trees: int) -> Existing:
 # Methods ------------------------------------------------------------------------------------------
 
 
-def gated(name: str, p: Problem, existing: Existing, **settings: Any) -> list[Any]:
-    """Gates for 200 budgets, each model once."""
+def gated(name: str, p: Problem, existing: Existing, **settings: Any) -> tuple[list[Any], Any]:
+    """Gates for 200 budgets, each model once, and the cheapest that may lose a point."""
     model = GATES[name](existing.model, costs=p.costs, random_state=0, **settings)
     budgets = existing.cost * np.linspace(0.005, 1.0, 200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        models = model.fit_path(
-            *p.train, budgets, existing_proba=existing.proba, validation=p.validation
+        *models, kept = model.fit_path(
+            *p.train,
+            budgets,
+            drops=[WITHIN],
+            existing_proba=existing.proba,
+            validation=p.validation,
         )
-    return list({int(np.argmax(model.trace_["chosen"])): model for model in models}.values())
+    models = list({int(np.argmax(model.trace_["chosen"])): model for model in models}.values())
+    return models, kept
 
 
 def misers(p: Problem, **settings: Any) -> list[Any]:
@@ -174,52 +183,75 @@ def pruned(p: Problem, existing: Existing, most: int = 2000) -> list[Any]:
     """BudgetPrune of a forest for several lam and levels kept, on validation rows.
 
     A lam of 1 over the forest's cost would give up all of its accuracy for its price. Without levels
-    kept, everything is pruned away at about half of that. Where the existing model is no forest, one
+    kept, everything is pruned away at about half of that, in one step: prunings between are had by
+    keeping levels. Where the existing model is no forest, one
     of 40 trees is pruned.
     """
     model, (X, y) = existing.model, p.validation
     if not isinstance(model, RandomForestClassifier):
         model = RandomForestClassifier(40, criterion="entropy", random_state=0).fit(*p.train)
-    found = []
-    for keep, shares in ((0, (0.1, 0.3, 0.4, 0.45, 0.5)), (3, PRUNE_SHARES), (5, PRUNE_SHARES)):
-        start = PrunedForestClassifier(model, 0.0, costs=p.costs, keep_levels=keep)
+    found, kept = [], set()
+    for levels in PRUNE_LEVELS:
+        start = PrunedForestClassifier(model, 0.0, costs=p.costs, keep_levels=levels)
         start.fit(X[:most], y[:most])
-        found += [start.with_lam(share / existing.cost) for share in shares]
+        for share in PRUNE_SHARES:
+            other = start.with_lam(share / existing.cost)
+            if (nodes := (levels, other.trace_["nodes"][1])) not in kept:
+                kept.add(nodes)
+                found.append(other)
     return found
 
 
-def look(model: Any, p: Problem, rows: Rows) -> tuple[np.ndarray, float]:
-    """Which rows are right, and the mean bill, in one walk."""
+def look(model: Any, p: Problem, rows: Rows, *, mean: bool = True) -> tuple[np.ndarray, Any]:
+    """Which rows are right, and their bills or the mean of these, in one walk."""
     outcome = model.policy_.batch(rows[0])
     right = model.policy_.output.predict(outcome.raw) == rows[1]
-    return right, float(np.mean(p.costs.price(outcome.acquired)))
+    bills = p.costs.price(outcome.acquired)
+    return right, float(np.mean(bills)) if mean else bills
 
 
-def report(models: list[Any], p: Problem, existing: Existing) -> dict[str, Any]:
-    """A curve on test rows, and what the rule takes, without and with an error to spare."""
-    lines = []
-    for model in models:
-        right, cost = look(model, p, p.validation)
-        behind = existing.right * 1.0 - right
-        error = float(behind.std() / np.sqrt(len(behind)))
-        lines.append((cost, float(behind.mean()), error, model))
-    lines.sort(key=lambda line: line[:3])
-    found: dict[str, Any] = {}
-    for rule, spare in (("plain", 0.0), ("spare", 1.0)):
-        good = [line for line in lines if line[1] + spare * line[2] <= WITHIN + 1e-12]
-        found[rule] = None
-        if good:
-            held_cost, behind, error, model = good[0]
-            right, cost = look(model, p, p.test)
-            accuracy = float(right.mean())
-            found[rule] = {
-                "validation_cost": held_cost, "behind": behind, "error": error, "cost": cost, "accuracy": accuracy,
-                "saved": 1 - cost / existing.cost, "lost": existing.accuracy - accuracy,
-                "lost_error": float((existing.right_test * 1.0 - right).std() / np.sqrt(len(right))),
-            }  # fmt: skip
+def taken(model: Any, p: Problem, existing: Existing, **more: float) -> dict[str, Any]:
+    """What a rule's model costs, and what it loses, on test rows."""
+    right, cost = look(model, p, p.test)
+    accuracy = float(right.mean())
+    return {
+        **more, "cost": cost, "accuracy": accuracy, "saved": 1 - cost / existing.cost,
+        "lost": existing.accuracy - accuracy,
+        "lost_error": float((existing.right_test * 1.0 - right).std() / np.sqrt(len(right))),
+    }  # fmt: skip
+
+
+def fair(models: list[Any], seen: list[tuple[np.ndarray, np.ndarray]], right: np.ndarray) -> Any:
+    """The rule of ``max_drop`` for models that have no such parameter."""
+    block = deal(len(right))
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        return np.bincount(block, weights=values)
+
+    rights, bills = (
+        np.array([sums(column) for column in columns]) for columns in zip(*seen, strict=True)
+    )
+    kept = Trial(rights, bills, sums(np.ones(len(right))), sums(right)).cheapest(WITHIN)
+    return None if kept is None else models[kept.model]
+
+
+def report(models: list[Any], p: Problem, existing: Existing, kept: Any = None) -> dict[str, Any]:
+    """A curve on test rows, and what either rule takes."""
+    seen = [look(model, p, p.validation, mean=False) for model in models]
+    lines = [
+        (float(bill.mean()), float((existing.right * 1.0 - right).mean()), k)
+        for k, (right, bill) in enumerate(seen)
+    ]
+    lines.sort()
+    good = [line for line in lines if line[1] <= WITHIN + 1e-12]
+    kept = kept or fair(models, seen, existing.right)
+    found: dict[str, Any] = {"plain": None, "fair": kept and taken(kept, p, existing)}
+    if good:
+        cost, behind, k = good[0]
+        found["plain"] = taken(models[k], p, existing, validation_cost=cost, behind=behind)
     some = np.unique(np.linspace(0, len(lines) - 1, MOST_POINTS).astype(int))
-    seen = [look(lines[k][3], p, p.test) for k in some]
-    found["curve"] = [(cost, float(right.mean())) for right, cost in seen]
+    curve = [look(models[lines[k][2]], p, p.test) for k in some]
+    found["curve"] = [(cost, float(right.mean())) for right, cost in curve]
     return found
 
 
@@ -235,14 +267,15 @@ def compare(
     }  # fmt: skip
     if rivals:
         rounds = {**trees, "n_rounds": 3 * trees["n_rounds"]}
-        makers["Greedy Miser"] = lambda: misers(p, **rounds)
+        makers["Greedy Miser"] = lambda: (misers(p, **rounds),)
         prunings = cache(partial(pruned, p, existing))
-        makers["BudgetPrune"] = prunings
-        makers["BudgetPrune, refitted"] = lambda: [m.refit(*p.train) for m in prunings()]
+        makers["BudgetPrune"] = lambda: (prunings(),)
+        makers["BudgetPrune, refitted"] = lambda: ([m.refit(*p.train) for m in prunings()],)
     methods = {}
     for name, make in makers.items():
         start = time.perf_counter()
-        methods[name] = report(make(), p, existing)
+        models, *kept = make()
+        methods[name] = report(models, p, existing, *kept)
         tell(name, methods[name], time.perf_counter() - start)
     return {
         "accuracy": existing.accuracy, "cost": existing.cost, "methods": methods,
@@ -253,11 +286,11 @@ def compare(
 def tell(name: str, found: dict[str, Any], seconds: float) -> None:
     """One line per method."""
     texts = []
-    for rule in ("plain", "spare"):
-        taken = found[rule]
+    for rule in ("plain", "fair"):
+        figures = found[rule]
         texts.append(
-            f"{rule}: not reached" if taken is None else
-            f"{rule}: saves {100 * taken['saved']:.1f} %, {100 * taken['lost']:+.2f} points lost"
+            f"{rule}: not reached" if figures is None else
+            f"{rule}: saves {100 * figures['saved']:.1f} %, {100 * figures['lost']:+.2f} points lost"
         )  # fmt: skip
     print(f"    {name:14s} {'; '.join(texts)} ({seconds:.0f} s)", flush=True)
 
@@ -300,7 +333,8 @@ def forest_cover(args: argparse.Namespace) -> dict[str, Any]:
     sizes = (4000, 2000, 6000) if args.quick else (36603, 15688, 58101)
     rows, _ = train_test_split(np.arange(len(y)), train_size=sum(sizes), random_state=0, stratify=y)
     p = Problem.cut(X[rows], y[rows], sizes)
-    trees = {**TREES, "newton": True, "learning_rate": 0.2, "n_rounds": 30 if args.quick else 60}
+    trees = {**TREES, "max_depth": 10, "newton": True, "learning_rate": 0.2,
+             "n_rounds": 30 if args.quick else 80}  # fmt: skip
     return {"forest": compare(p, forest(p, 50), ["ADAPT-GBRT"], trees)}
 
 
