@@ -125,6 +125,9 @@ def test_what_is_no_tree_or_too_large_is_walked(monkeypatch):
     monkeypatch.setattr(deep, "MOST_FEATURES", len(trees.features) - 1)
     assert deep.lay_out(trees) is None
     monkeypatch.setattr(deep, "MOST_FEATURES", 512)
+    monkeypatch.setattr(deep, "MOST_VALUES", trees.value.size - 1)
+    assert deep.lay_out(trees) is None
+    monkeypatch.setattr(deep, "MOST_VALUES", trees.value.size)
     monkeypatch.setattr(deep, "MOST_NODES", 5)
     assert deep.lay_out(trees) is None
 

@@ -30,6 +30,9 @@ MOST_FEATURES = 512
 
 MOST_NODES = 1 << (32 - FEATURE_BITS - 1)
 
+MOST_VALUES = (1 << 32) - 1
+"""Where a leaf's values begin and end takes 32 bits each."""
+
 TOP_LEVELS = 9
 """Levels that lie together, since all rows pass them; below, every subtree lies together."""
 
@@ -63,6 +66,8 @@ def lay_out(trees):
     columns = np.flatnonzero(np.bincount(trees.feature[inner]))
     sizes = np.diff(np.append(trees.root, n))
     if not trees.n_trees or len(columns) > MOST_FEATURES or sizes.max() > MOST_NODES:
+        return None
+    if trees.value.size > MOST_VALUES:
         return None
     parents = np.bincount(np.concatenate([trees.left[inner], trees.right[inner], trees.root]))
     if len(parents) != n or (parents != 1).any():
