@@ -4,7 +4,8 @@
     python benchmarks/bench_forests.py --data FOLDER --save results.jsonl --figure curves.png
 
 Parts (``--part``): ``prune`` (BudgetPrune over lam, from scikit-learn's forest and from ours, on
-Forest and Letters; as it is, and with the top of the trees kept and leaves refitted), ``speed``
+Forest and Letters; as it is, and with the top of the trees kept and leaves refitted), ``fewer`` (the
+same where trees may be left out, refitted on all rows in the end), ``speed``
 (growing and answering against scikit-learn, equal trees and threads, in one run; pruning),
 ``yahoo`` (trees on data of the shape of Yahoo! LTR: time and memory for more trees and more rows).
 Results are kept in the file of ``--save``, from which
@@ -35,6 +36,10 @@ from costwise.core.threads import count_threads
 LAMS = (0.0, 2e-3, 5e-3, 1e-2, 1.5e-2, 2e-2, 2.5e-2, 3e-2, 4e-2, 8e-2)
 KEPT_LEVELS, KEPT_LAMS = (3, 5), (1e-2, 1.5e-2, 2e-2, 3e-2, 5e-2, 1e-1, 2e-1)
 """Prunings that keep the top of the trees, whose leaves are then fitted together."""
+
+FEWER_TREES, FEWER_LEVELS = (25, 40), (3, 4)
+FEWER_LAMS = (3e-2, 4e-2, 5e-2, 6e-2, 7e-2, 8e-2, 9e-2, 1e-1)
+"""Prunings that may leave trees out."""
 
 PAPER_WAY = {"criterion": "minimax", "bootstrap": True}
 SIZES = {
@@ -127,6 +132,40 @@ def prune(args: Any, kept: Kept) -> None:
                 found = kept.get(key, partial(prune_from, name, start, way, args))
                 best = chosen(found["points"])
                 print(f"{key}: {found['points'][0]['test']} -> {best['test']} at lam {best['lam']}")
+
+
+def fewer_from(name: str, args: Any) -> dict[str, Any]:
+    """Prunings of the first trees or of all, a finer path, leaves refitted on all rows once chosen.
+
+    Choosing takes leaves that were refitted on the training rows, measured on the pruning rows; ``all``
+    is the same pruning refitted on both, on test rows.
+    """
+    train, valid, test = load(name, args.data, args.seed, 0.05 if args.quick else 1.0)
+    both = tuple(np.concatenate(parts) for parts in zip(train, valid, strict=True))
+    forest = start_forest("BudgetRF", train, valid)
+    points: list[dict[str, Any]] = [
+        {"lam": None, "valid": measured(forest, *valid), "test": measured(forest, *test)}
+    ]
+    for trees in FEWER_TREES:
+        few = forest.with_budget(forest.trace_["cost"].iloc[trees - 1])
+        for keep in FEWER_LEVELS:
+            model = PrunedForestClassifier(few, 0.0, keep_levels=keep, max_iter=25).fit(*valid)
+            for lam in FEWER_LAMS[:2] if args.quick else FEWER_LAMS:
+                part = model.with_lam(lam)
+                own, last = part.refit(*train), part.refit(*both)
+                points.append({
+                    "trees": trees, "keep": keep, "lam": lam, "valid": measured(own, *valid),
+                    "test": measured(own, *test), "all": measured(last, *test),
+                })  # fmt: skip
+    return {"points": points}
+
+
+def fewer(args: Any, kept: Kept) -> None:
+    """BudgetPrune that may also leave trees out."""
+    for name in args.sets or ["letters"]:
+        key = f"fewer {name}|seed {args.seed}"
+        best = chosen(kept.get(key, partial(fewer_from, name, args))["points"])
+        print(f"{key}: {best}")
 
 
 def draw(kept: Kept, path: str) -> None:
@@ -288,7 +327,7 @@ def main() -> None:
     args = parser.parse_args()
     kept = Kept(args.save)
     for part in args.part:
-        {"prune": prune, "speed": speed, "yahoo": yahoo}[part](args, kept)
+        {"prune": prune, "fewer": fewer, "speed": speed, "yahoo": yahoo}[part](args, kept)
     if args.figure:
         draw(kept, args.figure)
 
