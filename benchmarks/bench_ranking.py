@@ -64,8 +64,8 @@ def yahoo(quick: bool, seed: int) -> list[Problem]:
     for number, size in enumerate(sizes):
         X, y, qid, costs = datasets.make_yahoo_like(size, 10 * seed + number)
         parts.append(Documents(X, y, qid, times=10))
-    finer = () if quick else (-3.0, -2.85, -2.7)
-    return [Problem(NAMES[0], *parts, costs, 100 if quick else 400, finer=finer)]
+    finer = () if quick else (-3.0, -2.95, -2.9, -2.85, -2.7)
+    return [Problem(NAMES[0], *parts, costs, 100 if quick else 400, finer=finer, more=2)]
 
 
 def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
@@ -85,7 +85,9 @@ def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
                 60 if quick else 100,
                 (-2.5, -0.3),
                 (-1.5, -1.3),
-                (-1.0, 0.2),
+                (-1.0, -0.4),
+                every=1,
+                shares=(0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.5),
             )
         )
     return found
@@ -160,6 +162,8 @@ def describe(problems: list[Problem]) -> str:
     rows = " / ".join(str(len(part.y)) for part in parts)
     queries = " / ".join(str(len(np.unique(part.qid))) for part in parts)
     text = f"{rows} documents of {queries} queries for training / validation / test, at most {problem.rounds} trees"
+    if problem.more > 1:
+        text += f" ({problem.more * problem.rounds} of Greedy Miser)"
     if (times := problem.train.times) > 1:
         text += f", irrelevant documents count {times} times"
     if len(problems) > 1:

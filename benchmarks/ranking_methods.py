@@ -24,7 +24,7 @@ from costwise import (
 from costwise.metrics import irrelevant_weight, ndcg_at_k, replicate_irrelevant
 
 EVERY = 10
-"""Rounds from one exit to the next, and from one candidate for the best round to the next."""
+"""Rounds from one candidate for the best round to the next; from one exit to the next where not stated."""
 
 GROUPS = 20
 """Groups of test queries, whose spread gives standard errors."""
@@ -74,6 +74,12 @@ class Problem:
     """Further powers, where stage-wise regression is about to be matched."""
     chain: tuple[float, float] = (-1.6, -0.6)
     """Powers of ten between which Cronus' lam lies, for a mean price of 1."""
+    more: int = 1
+    """How many times as many trees Greedy Miser may have: on features bought already they are free."""
+    every: int = EVERY
+    """Rounds from one exit to the next."""
+    shares: tuple[float, ...] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5)
+    """Thresholds of Early Exit, in standard deviations of the score."""
     weight: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,7 +136,7 @@ def pointwise(problem: Problem, method: str, setting: str, model, score=None) ->
 
 def with_exits(problem: Problem, method: str, setting: str, model, threshold: float) -> Point:
     """Documents of a query decide together; copies of irrelevant documents take part."""
-    exits = EarlyExitRegressor(model, threshold=threshold, every=EVERY)
+    exits = EarlyExitRegressor(model, threshold=threshold, every=problem.every)
     exits.fit(problem.train.X[:50], problem.train.y[:50])
 
     def say(documents: Documents):
@@ -169,14 +175,14 @@ def plain_trees(problem: Problem, quick: bool) -> Iterator[Point]:
         cut, _ = best_round(model.fit(train.X, train.y, problem.weight).model_, held)
         yield pointwise(problem, "feature subsets", f"price at most {cap:g}", cut)
     spread = float(np.std(whole.predict(held.X)))
-    for share in (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5):
+    for share in problem.shares:
         yield with_exits(problem, "Early Exit", f"s={share:g} sd", whole, share * spread)
 
 
 def miser(problem: Problem, quick: bool) -> Iterator[Point]:
     """Greedy Miser, alone and with Early Exit."""
     held, train = problem.held, problem.train
-    plain = booster(problem)
+    plain = booster(problem).set_params(n_rounds=problem.more * problem.rounds)
     top = plain.lam_max(train.X, train.y, problem.weight)
     powers = np.union1d(np.linspace(*problem.misers, 4 if quick else 8), problem.finer)
     for power in powers.tolist():
@@ -185,7 +191,7 @@ def miser(problem: Problem, quick: bool) -> Iterator[Point]:
         setting = f"lam={10**power:.2g} of most"
         yield pointwise(problem, "Greedy Miser", setting, cut)
         spread = float(np.std(cut.predict(held.X)))
-        for share in (0.6, 1.0, 1.8):
+        for share in (0.6, 1.0, 1.8, 3.0):
             both = f"{setting}, s={share:g} sd"
             yield with_exits(problem, "Greedy Miser + Early Exit", both, cut, share * spread)
 
@@ -196,7 +202,7 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     relevant = train.y >= (2 if train.y.max() > 2 else 1)
     trees, _ = best_round(booster(problem, 2).fit(train.X, train.y, problem.weight), held)
     dear = problem.costs.n_features / float(problem.costs.total)
-    lams = dear * np.logspace(*problem.chain, 3 if quick else 5)
+    lams = dear * np.logspace(*problem.chain, 3 if quick else 8)
     model = CascadeClassifier(
         3, costs=problem.costs, n_trees=trees.n_rounds_, max_depth=2, max_iter=20
     )
