@@ -129,9 +129,10 @@ READING = """## What was reached
 - As good as all features at a part of the cost: yes on radar (12 % to 15 % of the price), small digits (30 %) and
   segmentation (25 % to 29 %). On digits, with less than half of the price: not within half a point by the first rule.
   Coaching is 1.0 points below at 39 % of the price, with both rules. DAgger is 1.3 points below at 36 % with the first
-  rule, 0.50 at 39 % with the second, which was made in view of it. Earlier runs of coaching with fewer trade-offs, and so other data classifiers, were 0.35 points below at 35 %
-  (five trade-offs) and 1.1 at 40 % (two). Half a point is within the noise of 2007 test rows (standard error 0.65) and
-  of one training: here coaching at lam 0.1 is 0.2 points below at 40 %, but development rows did not choose it.
+  rule, 0.50 at 39 % with the second, which was made in view of it. Earlier runs of coaching with fewer trade-offs, and
+  so other data classifiers, were 0.35 points below at 35 % (five trade-offs) and 1.1 at 40 % (two). Half a point is
+  within the noise of 2007 test rows (standard error 0.65) and of one training: here coaching at lam 0.1 is 0.2 points
+  below at 40 %, but development rows did not choose it.
 - Coaching at least as good as DAgger over 5 seeds, best round on test rows: yes on small digits and segmentation,
   no on radar (-0.020), all by less than the spread over seeds. Over 5 folds of the training rows: yes on radar (+0.008)
   and segmentation (+0.011), no on small digits (-0.004). On digits, with 2 seeds, they are equal on test
