@@ -14,6 +14,7 @@ own (compile time apart, peak memory), contenders alternate, medians and spreads
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import subprocess
@@ -116,6 +117,7 @@ class Measured:
     """Seconds and additional peak memory of a block."""
 
     def __enter__(self):
+        gc.collect()  # what compiling and loading left behind is not part of the fit
         Path("/proc/self/clear_refs").write_text("5")  # let the peak start from here
         self._before = self._peak()
         self._start = time.perf_counter()
