@@ -59,7 +59,7 @@ class StagedCase(TreeCase):
         self._stage += 1
         self.evaluated += last - first
         self._at += self._lists.root[first:last]
-        self._walk(range(first, last))
+        self._walk([range(first, last)])
 
     @property
     def waiting(self) -> list[int]:

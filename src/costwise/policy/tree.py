@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -208,18 +210,29 @@ class TreeCase(Case):
             self.evaluated = n_trees
             self._at = self._lists.root[:n_trees]
             if n_trees < len(self._lists.root) or self._known or self._refused:
-                self._walk(range(n_trees))
+                self._walk([range(n_trees)])
             else:
                 self._line = {f: line.copy() for f, line in self._lists.first_lines.items()}
         return [(feature,) for feature in self._line]
 
     def learn(self, feature: int, value: float) -> None:
         """Walk on every tree that stood in line for the feature."""
-        self._known[feature] = float(np.float32(value)) if self._lists.single else value
-        self._refused.discard(feature)
-        if self._started:
+        self.learn_all({feature: value})
+
+    def learn_all(self, values: Mapping[int, float]) -> None:
+        """Walk on every tree that stood in line for one of the features, line after line."""
+        self._walk(self._lines_of(values))
+
+    def _lines_of(self, values: Mapping[int, float]) -> Iterator[list[int]]:
+        """Take in one value after the other, and give the trees that stood in line for it."""
+        single = self._lists.single
+        for feature, value in values.items():
+            self._known[feature] = float(np.float32(value)) if single else value
+            self._refused.discard(feature)
             # It may have been refused before and turn up all the same.
-            self._walk(self._line.pop(feature, None) or self._stopped.pop(feature, ()))
+            trees = self._line.pop(feature, None) or self._stopped.pop(feature, None)
+            if trees:
+                yield trees
 
     def refuse(self, bundle: Bundle) -> None:
         """Leave the trees that stand in line for it where they are."""
@@ -232,11 +245,12 @@ class TreeCase(Case):
         """How many trees stand in line for it."""
         return f"{len(self._line.get(feature, ()))} of {self.evaluated} trees wait for it"
 
-    def _walk(self, trees: Any) -> None:
+    def _walk(self, groups: Iterable[Iterable[int]]) -> None:
+        """Let groups of trees go as far as they can, one group after the other."""
         lists, known, line, at = self._lists, self._known, self._line, self._at
         features, thresholds = lists.feature, lists.threshold
         lefts, rights, missing = lists.left, lists.right, lists.missing
-        for tree in trees:
+        for tree in itertools.chain.from_iterable(groups):
             node = at[tree]
             while (feature := features[node]) >= 0:
                 if feature not in known:

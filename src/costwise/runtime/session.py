@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from costwise.costs import as_decimal, as_float, budget_quanta, to_quanta
 from costwise.exceptions import BudgetExceeded, CostsError, SessionError
-from costwise.policy.base import Policy, Till
+from costwise.policy.base import Bundle, Policy, Till
 from costwise.runtime.ledger import Ledger
 
 Feature = str | int
@@ -199,18 +200,19 @@ class Session:
             self._note_evaluations()
             if not bundles:
                 return
-            # Without a limit everything fits, and nothing need be drafted.
-            draft = None if self._till.limit is None else self._till.copy()
-            lined_up: set[int] = set()
-            for bundle in bundles:
-                if draft is not None and not draft.buy(bundle, self._case.evaluated):
-                    self._case.refuse(bundle)
-                    continue
-                new = [f for f in bundle if f not in self._known and f not in lined_up]
-                self._pending += new
-                lined_up.update(new)
-                if self.one_by_one:
-                    break
+            fitting = bundles if self._till.limit is None else self._affordable(bundles)
+            taken = itertools.islice(fitting, 1) if self.one_by_one else fitting
+            new = dict.fromkeys(itertools.chain.from_iterable(taken))
+            self._pending += [f for f in new if f not in self._known]
+
+    def _affordable(self, bundles: Iterable[Bundle]) -> Iterator[Bundle]:
+        """The bundles that fit into what is left by those before; the others are refused."""
+        draft = self._till.copy()
+        for bundle in bundles:
+            if draft.buy(bundle, self._case.evaluated):
+                yield bundle
+            else:
+                self._case.refuse(bundle)
 
     def _note_evaluations(self) -> None:
         count = self._case.evaluated - self._evaluated
