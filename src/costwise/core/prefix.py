@@ -20,8 +20,8 @@ def follow_tree(X, nodes, root, price, group, fee, acquired, opened, ends, sums,
     """
     for row in range(start, stop):
         at, paid = root, np.int64(0)
-        while nodes[at].feature >= 0:
-            f = nodes[at].feature
+        while nodes[at]["feature"] >= 0:
+            f = nodes[at]["feature"]
             if not acquired[row, f]:
                 acquired[row, f] = True
                 paid += price[f]
