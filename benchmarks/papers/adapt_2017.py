@@ -218,7 +218,8 @@ half a point short of the paper's); on Letters and CIFAR Greedy Miser never come
 ADAPT-GBRT fronts, and on MiniBooNE it loses 1.7 by this rule. BudgetPrune saves little everywhere. What does not hold:
 "best on all" loses up to 2.3 points where it promised one; on MiniBooNE ADAPT-LIN loses 1.05 ± 0.31 points by max_drop
 and is no better than the L1 gate. On heart ADAPT-LIN takes 19 % off the bill with a loss inside its standard error;
-ADAPT-GBRT takes 28 % off and loses 1.6 points, more than the one it was chosen for; the tight budgets lose five to six points, and folds of 200 patients leave much of a larger budget unspent.
+ADAPT-GBRT takes 28 % off and loses 1.6 points, more than the one it was chosen for; the tight budgets lose five to six
+points, and folds of 200 patients leave much of a larger budget unspent.
 
 What changed on Forest: depth. With depth 6 and 60 rounds the rule saved 25 %. On the same validation rows, 80 rounds
 of depth 10 saved 58 % with gamma at 0.003 of the most and 63 % at 0.0055, which sweeps lacked before; depth 13 saved
