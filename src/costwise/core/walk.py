@@ -65,26 +65,32 @@ def finish(raw, low, high, base, average, n_trees):
                 raw[row, k] = base[k]
 
 
+@kernel(lean=True)
+def _descend(X, row, step, nodes, at, abreast, acquired):
+    """Walk on from the nodes ``at`` (abreast,) to the leaves: the j-th for row ``row + j * step``."""
+    billed = acquired.shape[0] > 0
+    walking = True
+    while walking:
+        walking = False
+        for j in range(abreast):
+            node = nodes[at[j]]
+            if node["feature"] >= 0:
+                own, feature = row + j * step, np.uint64(node["feature"])
+                if billed:
+                    acquired[own, feature] = True
+                at[j] = _next_node(node, X[own, feature])
+                walking = True
+
+
 @kernel()
 def _walk_row(X, row, nodes, value, root, output, raw, acquired):
     """Walk one row through all trees, some of them side by side."""
-    billed = acquired.shape[0] > 0
     at = np.empty(ABREAST, np.uint64)
     for low in range(0, root.shape[0], ABREAST):
         abreast = min(ABREAST, root.shape[0] - low)
         for j in range(abreast):
             at[j] = root[low + j]
-        walking = True
-        while walking:
-            walking = False
-            for j in range(abreast):
-                node = nodes[at[j]]
-                if node["feature"] >= 0:
-                    feature = np.uint64(node["feature"])
-                    if billed:
-                        acquired[row, feature] = True
-                    at[j] = _next_node(node, X[row, feature])
-                    walking = True
+        _descend(X, row, 0, nodes, at, abreast, acquired)
         add_trees(raw, row, value, at, output[low:], abreast)
 
 
@@ -96,7 +102,6 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
     pass shape (0, 0) when no bill is wanted. Small helpers are left to the compiler to inline:
     numba's own inlining made this loop twice as slow.
     """
-    billed = acquired.shape[0] > 0
     if stop - start < ABREAST:
         for row in range(start, stop):
             _walk_row(X, row, nodes, value, root, output, raw, acquired)
@@ -111,17 +116,7 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
                 abreast = min(ABREAST, high - row)
                 for j in range(abreast):
                     at[j] = root[tree]
-                walking = True
-                while walking:
-                    walking = False
-                    for j in range(abreast):
-                        node = nodes[at[j]]
-                        if node["feature"] >= 0:
-                            feature = np.uint64(node["feature"])
-                            if billed:
-                                acquired[row + j, feature] = True
-                            at[j] = _next_node(node, X[row + j, feature])
-                            walking = True
+                _descend(X, row, 1, nodes, at, abreast, acquired)
                 add_nodes(raw, row, abreast, value, at, output[tree])
         finish(raw, low, high, base, average, root.shape[0])
 
