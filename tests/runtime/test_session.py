@@ -1,13 +1,10 @@
-"""Sessions: what may be told, what is paid, what is kept, and resuming at every step."""
+"""Sessions: what may be told, what is paid, and what is kept."""
 
 from __future__ import annotations
 
 import copy
-import json
 import math
 import pickle
-import subprocess
-import sys
 from decimal import Decimal
 
 import numpy as np
@@ -15,49 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from costwise import Costs, PricedModel, Session, datasets
-from costwise.core.trees import Trees
 from costwise.exceptions import BudgetExceeded, SessionError
 from costwise.policy import Output, TreePolicy, run_case
-from costwise.policy.whole import Source, WholePolicy
 from costwise.runtime import UNAVAILABLE
 from tests.ensembles import random_costs, random_rows, random_trees
-
-NAMES = ("a", "b", "c")
-
-
-def chain(costs=None, output=None):
-    """One tree: a, then b on the right, then c on the right; leaves 0, 1, 2, 3; means between."""
-    costs = costs or Costs(
-        {"a": 1, "b": 2, "c": 4}, {"g": {"fee": 0.5, "features": ["b", "c"]}}, unit="CAD"
-    )
-    trees = Trees.build(
-        feature=[0, -1, 1, -1, 2, -1, -1], threshold=[0.5, 0, 0.5, 0, 0.5, 0, 0],
-        left=[1, -1, 3, -1, 5, -1, -1], right=[2, -1, 4, -1, 6, -1, -1],
-        value=[[1.5], [0], [2.0], [1], [2.5], [2], [3]], root=[0], base=[0.0],
-    )  # fmt: skip
-    return TreePolicy(costs, output or Output("value"), trees)
-
-
-def whole(**options):
-    """The sum of two features, bought together or not at all."""
-    costs = Costs({"a": 4, "b": 5, "c": 1})
-    source = Source(lambda rows: rows[:, 0] + rows[:, 1], "call")
-    return WholePolicy(
-        costs, Output("value"), source, np.array([0, 1]), np.array([-1.0]), **options
-    )
-
-
-def finish(session, values):
-    while wanted := session.ask():
-        session.tell({name: values[name] for name in wanted})
-    return session
-
-
-ONES = dict.fromkeys(NAMES, 1.0)
-
+from tests.runtime.session_policies import NAMES, ONES, chain, finish, whole
 
 # A run ---------------------------------------------------------------------------------------------
 
@@ -326,141 +287,6 @@ def test_evaluations_are_on_the_bill():
     ]  # fmt: skip
     assert session.spent == 1.25
     assert finish(Session(chain(costs), budget=0.2), ONES).prediction == 0.0, "no tree: the base"
-
-
-# Storing and resuming ------------------------------------------------------------------------------
-
-
-def stored(session, policy):
-    return Session.from_dict(policy, json.loads(json.dumps(session.to_dict())))
-
-
-def state(session):
-    return (
-        session.known, session.spent, session.ledger.to_records(), session.prediction,
-        session.ask(), session.budget, session.one_by_one,
-    )  # fmt: skip
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 10**6))
-def test_a_session_resumed_after_any_step_goes_on_the_same(data, seed):
-    """Asking, telling in part, known values, stated prices, reading: whatever came before."""
-    rng = np.random.default_rng(seed)
-    policy = TreePolicy(
-        random_costs(rng, evaluation=data.draw(st.sampled_from(["0", "0.4"]))),
-        Output("value"),
-        random_trees(rng),
-    )
-    values = random_rows(rng, 1)[0].tolist()
-    session = Session(
-        policy, budget=data.draw(st.sampled_from([None, 3, 6])), one_by_one=data.draw(st.booleans())
-    )
-    for _ in range(8):
-        step = data.draw(st.sampled_from(["ask", "read", "tell", "known", "stated", "gone"]))
-        left = [f for f in range(5) if f not in session._known and f not in session._gone]
-        if step == "read":
-            assert isinstance(session.prediction, float)
-        elif step == "ask":
-            session.ask()
-        elif step == "tell" and (wanted := session.ask()):
-            session.tell({wanted[-1]: values[wanted[-1]]})
-        elif step == "gone" and (wanted := session.ask()):
-            session.tell({wanted[0]: UNAVAILABLE})
-        elif step in ("known", "stated") and left:
-            feature = data.draw(st.sampled_from(left))
-            try:
-                session.tell({feature: values[feature]}, 0.1 if step == "stated" else None)
-            except BudgetExceeded:
-                continue
-        twin = stored(session, policy)
-        assert repr(state(stored(session, policy))) == repr(state(stored(twin, policy)))
-    twin = stored(session, policy)
-    for other in (session, twin):
-        finish(other, values)
-    assert repr(state(session)) == repr(state(twin))
-
-
-OTHER_PROCESS = """
-import json, sys
-import costwise
-path, data, told = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
-session = costwise.Session.from_dict(costwise.load_policy(path), data)
-session.tell(told)
-wanted = session.ask()
-print(json.dumps([session.to_dict(), wanted, str(session.prediction), session.spent,
-                  session.ledger.to_records(), "sklearn" in sys.modules, "numba" in sys.modules]))
-"""
-
-
-def test_a_session_goes_from_process_to_process_at_every_step(tmp_path):
-    heart = datasets.load_heart()
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(heart.data, heart.target)
-    model, patient = PricedModel(tree, heart.costs), heart.data.iloc[0].to_dict()
-    path = tmp_path / "tree.costwise"
-    model.save(path)
-    session = model.session(budget=250)
-    wanted = session.ask()
-    while wanted:
-        told = {name: patient[name] for name in wanted}
-        here = Session.from_dict(model.policy_, session.to_dict())
-        session.tell(told)
-        expected = [
-            session.ask(),
-            str(session.prediction),
-            session.spent,
-            session.ledger.to_records(),
-        ]
-        done = subprocess.run(
-            [sys.executable, "-c", OTHER_PROCESS, path, json.dumps(here.to_dict()), json.dumps(told)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        data, wanted, *rest, with_sklearn, with_numba = json.loads(done.stdout)
-        assert [wanted, *rest] == expected
-        assert not with_sklearn
-        assert not with_numba
-        session = Session.from_dict(model.policy_, data)
-    assert session.prediction == model.predict(heart.data[:1], budget=250)[0]
-    assert session.spent == model.cost(heart.data[:1], budget=250)[0]
-
-
-def test_a_stored_session_is_refused_by_another_model():
-    session = Session(chain())
-    others = [
-        chain(Costs({"a": 1, "b": 2, "c": 5})),
-        chain(output=Output("log-odds", np.array(["no", "yes"]))),
-        TreePolicy(session.policy.costs, Output("value"), session.policy.trees.first(0)),
-    ]
-    for other in others:
-        with pytest.raises(SessionError, match="the stored session belongs to another model"):
-            Session.from_dict(other, session.to_dict())
-    spoken = chain(output=Output("log-odds", np.array(["no", "yes"])))
-    other_labels = chain(output=Output("log-odds", np.array(["well", "ill"])))
-    with pytest.raises(SessionError, match="belongs to another model"):
-        Session.from_dict(other_labels, Session(spoken).to_dict())
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"format": 2}, "stored session has format 2: this version reads 1"),
-        ({"budget": "much"}, "not a stored session"),
-        ({"budget": "-1"}, "not a stored session"),
-        ({"events": 3}, "not a stored session"),
-        ({"events": [[]]}, "not a stored session"),
-        ({"events": [["tell", {}]]}, "not a stored session"),
-        ({"events": [["tell", {"9": 1.0}, {}]]}, "not a stored session|unknown feature"),
-        ({"events": [["tell", {"x": 1.0}, {}]]}, "not a stored session"),
-        ({"events": [["tell", {"0": "high"}, {}]]}, "value of 'a' is 'high'"),
-    ],
-)
-def test_damaged_stored_sessions_are_refused(change, text):
-    data = Session(chain()).to_dict()
-    with pytest.raises(SessionError, match=text):
-        Session.from_dict(chain(), {**data, **change})
-    data.pop(next(iter(change)))
-    with pytest.raises(SessionError, match="not a stored session: KeyError"):
-        Session.from_dict(chain(), data)
 
 
 # Real prices ---------------------------------------------------------------------------------------
