@@ -369,6 +369,19 @@ def test_adapting_is_another_fit_of_a_masked_classifier():
     assert prints[2] == prints[3]
 
 
+def test_a_number_of_copies_may_be_adapted_to_and_one_is_the_default():
+    X, y = two_stage(150)
+    prints = [
+        DynamicSelectionClassifier(adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
+        for a in (True, 1, 3, 0, False)
+    ]
+    assert prints[0] == prints[1]
+    assert prints[3] == prints[4]
+    assert len(set(prints)) == 3
+    with pytest.raises(ValueError, match="'adapt' parameter"):
+        DynamicSelectionClassifier(adapt=-1).fit(X, y)
+
+
 def test_folds_deal_out_every_class_evenly():
     codes = np.repeat([0, 1, 2], [50, 7, 1])
     folds = assign_folds(codes, 5, np.random.default_rng(0))

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from costwise import Costs
 from costwise.estimators._selection_data import World
-from costwise.estimators._selection_imitation import Examples, roll_out
+from costwise.estimators._selection_imitation import (
+    Examples,
+    LinearLearner,
+    Schedule,
+    roll_out,
+    visited_masks,
+)
 from costwise.estimators._selection_oracle import Prospect, Reward, look_ahead, shares
 from costwise.policy._selection_rows import FactorPrices, Layout, Linear
 from tests.naive import selection as naive
@@ -185,3 +191,19 @@ def test_examples_hold_every_visited_state_and_sampling_is_uniform_and_bounded()
         for label, state in zip(labelled, as_sets(states), strict=True):
             expected = naive.oracle_action(rows[i], state, 0.3)
             assert label == (4 if expected == "stop" else expected)
+
+
+def test_copies_of_visits_share_the_trade_offs_and_bring_full_rows_every_other_time():
+    world, _ = make_world(4, n=300)
+    rewards = [Reward(0.0), Reward(1000.0)]
+    learner, schedule = LinearLearner(world.layout, world.n_classes, 1), Schedule(2, 0.5, 1000, 0)
+    masks = visited_masks(world, rewards, learner, schedule, copies=3)
+    assert [bool(mask.all()) for mask in masks] == [True, False, False, False, True, False, False]
+    never = [(ends.sum(axis=1) == 0).mean() for ends in (masks[1], masks[3], masks[5])]
+    # About half of the rows are drawn for the trade-off that buys nothing, others each time.
+    assert 0.35 < min(never) <= max(never) < 0.9
+    assert (masks[1] != masks[3]).any()
+    assert not (masks[2] & ~masks[1]).any()
+    assert not (masks[6] & ~masks[5]).any()
+    (only, *_) = visited_masks(world, rewards[1:], learner, schedule)[1:]
+    assert not only.any()

@@ -290,22 +290,27 @@ def imitate(
 
 
 def visited_masks(
-    train: World, rewards: list[Reward], learner: Learner, schedule: Schedule
+    train: World, rewards: list[Reward], learner: Learner, schedule: Schedule, copies: int = 1
 ) -> Masks:
     """Sets of factors that first, quickly learned policies reach on the training rows.
 
-    Each row has those of one trade-off, drawn at random.
+    In each copy, each row has those of one trade-off, drawn at random. Every other copy comes with
+    full rows, and with what rows pass through.
     """
     short = Schedule(
         min(VISIT_ROUNDS, schedule.n_iterations), 0.0, min(VISIT_EXAMPLES, schedule.max_examples),
         schedule.seed,
     )  # fmt: skip
     rng = np.random.default_rng(schedule.seed)
-    whose = rng.integers(0, len(rewards), len(train.Z))
-    when = np.empty((len(train.Z), train.layout.n_factors), dtype=np.int64)
+    n = len(train.Z)
+    reached = np.empty((len(rewards), n, train.layout.n_factors), dtype=np.int64)
+    whose = rng.integers(0, len(rewards), (copies, n))
     for number, reward in enumerate(rewards):
         *_, last = learn(train, reward, learner, short)
         with threadpool_limits(1):
-            result = roll_out(train, reward, last.chooser)
-        when[whose == number] = result.when[whose == number]
-    return masks_of_orders(when, rng)
+            reached[number] = roll_out(train, reward, last.chooser).when
+    masks: Masks = []
+    for copy, drawn in enumerate(whose):
+        full, ends, passed = masks_of_orders(reached[drawn, np.arange(n)], rng)
+        masks += [ends] if copy % 2 else [full, ends, passed]
+    return masks

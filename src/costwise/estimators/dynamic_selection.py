@@ -66,9 +66,11 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     masked : bool, default=True
         Whether the data classifier also sees copies of the training rows with random factors left
         out, and marks that say which factors are known. False is the paper's: full rows only.
-    adapt : bool, default=True
+    adapt : bool or int, default=True
         Whether a masked data classifier is trained again for the sets of factors that matter: full
-        rows, and rows as a first, short imitation leaves them or passes through.
+        rows, and rows as a first, short imitation leaves them or passes through. A number says how
+        many copies there are of rows as it leaves them (True: 1); full rows and passages are added
+        with every other one.
     coaching : bool, default=True
         Whether to imitate the coach, who also values what the learner prefers, or the bare oracle
         (DAgger).
@@ -140,7 +142,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "masked": ["boolean"],
-        "adapt": ["boolean"],
+        "adapt": ["boolean", Interval(Integral, 0, None, closed="left")],
         "coaching": ["boolean"],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "eta": [Interval(Real, 0, None, closed="left")],
@@ -162,7 +164,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         factors: Any = None,
         classifier: Any = None,
         masked: bool = True,
-        adapt: bool = True,
+        adapt: bool | int = True,
         coaching: bool = True,
         n_iterations: int = 15,
         eta: float = 0.5,
@@ -228,7 +230,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         if self.masked and self.adapt and layout.n_factors:
             rewards = [Reward(lam, self.margin == "logit") for lam in lams]
             learner = LinearLearner(layout, n_classes, self.n_jobs)
-            masks = visited_masks(train, rewards, learner, self._schedule(int(seeds[2])))
+            schedule = self._schedule(int(seeds[2]))
+            masks = visited_masks(train, rewards, learner, schedule, int(self.adapt))
             scorer, parts = fit_folds(*given, masks)
             train = World(Z, codes, n_classes, layout, prices, parts, self.n_jobs)
         whole = [(np.arange(len(Z_dev)), scorer)]
