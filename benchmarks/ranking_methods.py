@@ -7,7 +7,7 @@ are chosen, and on test documents, which are only reported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,8 @@ class Problem:
     rounds: int
     misers: tuple[float, float] = (-3.4, -1.4)
     """Powers of ten between which Greedy Miser's lam lies, as a share of the one that buys nothing."""
+    lams: int = 8
+    """How many of them, evenly spaced."""
     finer: tuple[float, ...] = ()
     """Further powers, where stage-wise regression is about to be matched."""
     chain: tuple[float, float] = (-1.6, -0.6)
@@ -184,14 +186,17 @@ def miser(problem: Problem, quick: bool) -> Iterator[Point]:
     held, train = problem.held, problem.train
     plain = booster(problem).set_params(n_rounds=problem.more * problem.rounds)
     top = plain.lam_max(train.X, train.y, problem.weight)
-    powers = np.union1d(np.linspace(*problem.misers, 4 if quick else 8), problem.finer)
+    powers = np.union1d(np.linspace(*problem.misers, 4 if quick else problem.lams), problem.finer)
     for power in powers.tolist():
         model = plain.set_params(lam=top * 10**power).fit(train.X, train.y, problem.weight)
         cut, _ = best_round(model, held)
         setting = f"lam={10**power:.2g} of most"
-        yield pointwise(problem, "Greedy Miser", setting, cut)
+        alone = pointwise(problem, "Greedy Miser", setting, cut)
+        yield alone
+        # A threshold so large that nobody leaves is one of the combination's settings, too.
+        yield replace(alone, method="Greedy Miser + Early Exit", setting=f"{setting}, s=inf")
         spread = float(np.std(cut.predict(held.X)))
-        for share in (0.6, 1.0, 1.8, 3.0):
+        for share in (0.6, 1.0, 1.3, 1.8, 3.0, 5.0):
             both = f"{setting}, s={share:g} sd"
             yield with_exits(problem, "Greedy Miser + Early Exit", both, cut, share * spread)
 
