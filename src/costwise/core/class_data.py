@@ -49,6 +49,8 @@ class ClassData:
         Where the values of each feature begin there.
     single : bool
         Whether values were rounded, so that walks have to round as well.
+    complete : bool
+        Whether no value is missing.
     """
 
     blocks: np.ndarray
@@ -62,6 +64,7 @@ class ClassData:
     highest: np.ndarray
     offset: np.ndarray
     single: bool
+    complete: bool
 
     def thresholds(self, feature, cuts):
         """Midpoints between the values that numbers ``cuts`` (m, 2) stand for; TOP after the last."""
@@ -144,15 +147,16 @@ def prepare(X, mode, threads, weights=None):
     bins = find_bins(X, weights, threads) if mode == "histogram" else None
     single = mode == "random" and not fits_single(X)
     states = [None] * d
-    wide = np.zeros(d, dtype=bool)
+    wide, missing = np.zeros((2, d), dtype=bool)
     lowest, highest = [np.empty(0)] * d, [np.empty(0)] * d
 
     def look(feature):
         values = np.asarray(X[:, feature], dtype=np.float64)
         states[feature] = _two_states(values)
-        wide[feature] = (
-            states[feature] is None and (values != values[0]).any() and not np.isnan(values).all()
-        )
+        if states[feature] is None:
+            absent = np.isnan(values)
+            wide[feature] = (values != values[0]).any() and not absent.all()
+            missing[feature] = absent.any()
 
     threads.run(d, look)
     columns = np.flatnonzero(wide)
@@ -181,6 +185,7 @@ def prepare(X, mode, threads, weights=None):
     return ClassData(
         blocks, bits, column_feature, bit_feature, place, bit_low, bit_value, np.concatenate(lowest),
         np.concatenate(highest), np.cumsum([0, *map(len, lowest)]), single,
+        not missing.any(),
     )  # fmt: skip
 
 

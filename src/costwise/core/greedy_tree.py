@@ -15,6 +15,7 @@ import numpy as np
 from costwise.core.compile import kernel
 from costwise.core.draws import SCAN, SMALL
 from costwise.core.dtypes import ROW, SUM
+from costwise.core.few_draws import applies
 from costwise.core.impurity import evaluate_rows
 from costwise.core.stump_choice import choose_stumps
 from costwise.core.stumps import GO_LEFT, HEAVIER
@@ -210,8 +211,9 @@ class GreedyTree:
             paths = np.concatenate([waiting.paths for waiting in small])
             # A subtree of n rows has at most n leaves.
             tree = tree.extended(2 * int((nodes[:, 1] - nodes[:, 0]).sum()))
+            few = applies(self.impurity, self.draws, data.complete, arrays[3])
             total = grow_subtrees(
-                self.impurity.flat, self.draws, np.uint64(seed), np.int64(self.max_depth), *arrays[:2],
+                few, self.impurity.flat, self.draws, np.uint64(seed), np.int64(self.max_depth), *arrays[:2],
                 data.column_feature, data.bit_feature, data.place, data.bit_low, *arrays[2:],
                 self.prices.flat, paths, nodes, np.int64(total), tree.feature, tree.left, tree.cuts,
                 tree.side, tree.counts,

@@ -4,33 +4,79 @@ from __future__ import annotations
 
 import numpy as np
 
+from costwise.core.bit_columns import lowest_bit
 from costwise.core.compile import kernel
-from costwise.core.walk import _next_node as next_node
 
 CHUNK = 512
-"""Rows whose bills are added in one int64: a full bill may be 2**53 quanta."""
+"""Rows that walk together, and whose bills are added in one int64: a full bill may be 2**53 quanta."""
+
+_U, _U32 = np.uint64, np.uint32
 
 
 @kernel()
-def follow_tree(X, nodes, root, price, group, fee, acquired, opened, ends, sums, start, stop):
+def note_paths(nodes, first, end, group, n_features, met):
+    """What is bought on the way to each node of a tree, as bits: features, then groups (m, words)."""
+    for word in range(met.shape[1]):
+        met[0, word] = 0
+    for at in range(first, end):
+        f = np.int64(nodes[at]["feature"])
+        if f < 0:
+            continue
+        fee = n_features + group[f] if group[f] >= 0 else f
+        for child in (nodes[at]["left"] - first, nodes[at]["right"] - first):
+            for word in range(met.shape[1]):
+                met[child, word] = met[at - first, word]
+            met[child, f // 64] |= _U(1) << _U(f % 64)
+            met[child, fee // 64] |= _U(1) << _U(fee % 64)
+
+
+@kernel()
+def descend(X, nodes, root, start, n, ends, going):
+    """Take rows ``start..start + n`` down a tree, a level at a time: while one waits, others step on."""
+    for j in range(n):
+        ends[start + j], going[j] = root, j
+    left = n
+    while left > 0:
+        kept = _U(0)
+        for i in range(left):
+            j = _U(going[i])
+            row = _U(start) + j
+            at = _U32(ends[row])
+            f, threshold = nodes[at]["feature"], nodes[at]["threshold"]
+            low, high = nodes[at]["left"], nodes[at]["right"]
+            x = X[row, _U32(max(f, 0))]
+            goes_left = np.int32(x <= threshold) | (nodes[at]["missing_left"] & np.int32(x != x))
+            inner = np.int32(f >= 0)
+            ends[row] = inner * (high + goes_left * (low - high)) + (
+                np.int32(1) - inner
+            ) * np.int32(at)
+            going[kept] = _U32(j)
+            kept += _U(inner)
+        left = np.int64(kept)
+
+
+@kernel()
+def follow_tree(X, nodes, first, end, group, price, bought, ends, sums, start, stop):
     """Walk rows ``start..stop`` through one tree and charge for what they have not bought before.
 
-    ``acquired`` (n, d) and ``opened`` (n, groups) remember purchases from tree to tree. ``ends``
-    (n,) gets the leaves; ``sums`` (chunks,) the new quanta per CHUNK rows.
+    ``price`` is of features, then of groups. ``bought`` (n, words) remembers purchases from tree to
+    tree, as bits. ``ends`` (n,) gets the leaves; ``sums`` (chunks,) the new quanta per CHUNK rows.
     """
-    for row in range(start, stop):
-        at, paid = root, np.int64(0)
-        while nodes[at]["feature"] >= 0:
-            f = nodes[at]["feature"]
-            if not acquired[row, f]:
-                acquired[row, f] = True
-                paid += price[f]
-                if group[f] >= 0 and not opened[row, group[f]]:
-                    opened[row, group[f]] = True
-                    paid += fee[group[f]]
-            at = next_node(nodes[at], X[row, f])
-        ends[row] = at
-        sums[row // CHUNK] += paid
+    met = np.empty((end - first, bought.shape[1]), np.uint64)
+    going = np.empty(CHUNK, np.uint32)
+    note_paths(nodes, first, end, group, X.shape[1], met)
+    for low in range(start, stop, CHUNK):
+        n, paid = min(CHUNK, stop - low), np.int64(0)
+        descend(X, nodes, first, low, n, ends, going)
+        for row in range(low, low + n):
+            leaf = ends[row] - first
+            for word in range(bought.shape[1]):
+                new = met[leaf, word] & ~bought[row, word]
+                bought[row, word] |= new
+                while new != _U(0):
+                    paid += price[64 * word + lowest_bit(new)]
+                    new &= new - _U(1)
+        sums[low // CHUNK] += paid
 
 
 @kernel()
@@ -50,6 +96,24 @@ def count_votes(ends, label, codes, ballots, right, start, stop):
             right[row // CHUNK] += 1
 
 
+@kernel("void(float64[:,::1], float64[:,::1], int64[::1])")
+def write_votes(counts, value, label):
+    """Values of nodes (m, 2K) from class weights (m, K): a vote, then the weights; and whom it is for.
+
+    That is the heaviest class, the first of equals.
+    """
+    n_classes = counts.shape[1]
+    for node in range(counts.shape[0]):
+        best = 0
+        for k in range(n_classes):
+            value[node, k] = 0.0
+            value[node, n_classes + k] = counts[node, k]
+            if counts[node, k] > counts[node, best]:
+                best = k
+        value[node, best] = 1.0
+        label[node] = best
+
+
 class Prefixes:
     """Follows rows through a forest, one tree after the other.
 
@@ -64,19 +128,17 @@ class Prefixes:
 
     Attributes
     ----------
-    acquired : bool (n, d)
-        What each row has bought so far.
     ends : int32 (n,)
         Where each row ended in the last tree.
     """
 
     def __init__(self, X, trees, costs):
-        n = len(X)
         self._X = np.ascontiguousarray(X, dtype=np.float32 if trees.single else X.dtype)
-        self._trees, self._nodes, self._costs = trees, trees.packed(), costs
-        self.acquired = np.zeros(X.shape, dtype=bool)
-        self._opened = np.zeros((n, len(costs.fee)), dtype=bool)
-        self.ends = np.zeros(n, dtype=np.int32)
+        self._first = np.append(trees.root, len(trees.feature)).astype(np.int64)
+        self._nodes, self._group = trees.packed(), costs.group
+        self._price = np.concatenate([costs.price, costs.fee])
+        self._bought = np.zeros((len(X), -(-len(self._price) // 64)), dtype=np.uint64)
+        self.ends = np.zeros(len(X), dtype=np.int32)
 
     def follow(self, tree, threads, voters=None):
         """Walk through one tree; return the quanta that all rows together newly pay.
@@ -87,12 +149,11 @@ class Prefixes:
         sums, right = np.zeros((2, -(-n // CHUNK)), dtype=np.int64)
         parts = min(threads.count, len(sums))
         step = -(-len(sums) // max(parts, 1)) * CHUNK
-        flat, root = self._costs, np.int64(self._trees.root[tree])
 
         def work(part):
             start, stop = part * step, min((part + 1) * step, n)
             follow_tree(
-                self._X, self._nodes, root, flat.price, flat.group, flat.fee, self.acquired, self._opened,
+                self._X, self._nodes, *self._first[tree : tree + 2], self._group, self._price, self._bought,
                 self.ends, sums, start, stop,
             )  # fmt: skip
             if voters is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from costwise.core.bit_columns import best_bit, mixed_bits
 from costwise.core.compile import kernel
 from costwise.core.draws import stream
+from costwise.core.few_draws import choose_column, load_lines, mark_lines
 from costwise.core.impurity import evaluate
 from costwise.core.stump_choice import path_prices
 from costwise.core.stumps import (
@@ -33,16 +34,20 @@ START, STOP, NUMBER, DEPTH = range(4)
 
 
 @kernel(lean=True)
-def _load(blocks, column_feature, bits, classes, weights, rows, start, n, values, order, room):
-    """Copy the rows of a subtree and sort its columns, missing values last."""
-    own_bits, own_classes, own_weights, ids, loose, cells = room
-    per_line = blocks.shape[2]
+def _load_rows(bits, classes, weights, rows, start, n, own_bits, own_classes, own_weights, ids):
+    """Number the rows of a subtree anew; copy what is not in columns."""
     for j in range(n):
         row = rows[start + j]
         ids[j] = j
         own_classes[j], own_weights[j] = classes[row], weights[row]
         for word in range(bits.shape[1]):
             own_bits[j, word] = bits[row, word]
+
+
+@kernel(lean=True)
+def _sort_columns(blocks, column_feature, rows, start, n, values, order, loose, cells):
+    """Sort the columns of a subtree, missing values last."""
+    per_line = blocks.shape[2]
     for column in range(column_feature.shape[0]):
         if column_feature[column] < 0:
             continue
@@ -84,13 +89,12 @@ def _count_missing(values, order, start, stop, classes, weights, missing):
 
 
 @kernel(lean=True)
-def _choose(
-    impurity, draws, seed, number, start, stop, node_counts, whole, price, last, columns, rows, room
-):
-    """The stump to take at a node: (feature or -1, cut, value after it, side of missing values)."""
+def _choose_sorted(
+    impurity, draws, seed, number, start, stop, node_counts, whole, price, last, columns, classes, weights, room
+):  # fmt: skip
+    """The best stump of sorted columns: (decrease, price, feature or -1, cut, value after it, side)."""
     column_feature, values, order = columns
-    bit_feature, bits, classes, weights, ids, row_classes, row_weights = rows
-    n_columns, sides, bit_counts = column_feature.shape[0], room[2], room[3]
+    n_columns, sides = column_feature.shape[0], room[2]
     best_decrease, best_price, best = 0.0, 0.0, -1
     best_cut, best_beyond, best_side = 0.0, 0.0, HEAVIER
     for turn in range(n_columns):
@@ -115,20 +119,24 @@ def _choose(
         ):
             best_decrease, best_price, best = decrease, price[f], f
             best_cut, best_beyond, best_side = cut, beyond, side
+    return best_decrease, best_price, best, best_cut, best_beyond, best_side
+
+
+@kernel(lean=True)
+def _or_bit(impurity, start, stop, node_counts, whole, price, decrease, paid, best, rows, room):
+    """The feature of two states that beats the best stump of the columns, or that one."""
+    bit_feature, bits, classes, weights, ids, row_classes, row_weights = rows
     some = False
     for word in range(bits.shape[1]):
         some = some or mixed_bits(bits, word, ids, start, stop - start) != np.uint64(0)
     if not some:
-        return best, best_cut, best_beyond, best_side
+        return best
     for j in range(start, stop):
         row_classes[j - start], row_weights[j - start] = classes[ids[j]], weights[ids[j]]
-    chosen = best_bit(
+    return best_bit(
         impurity, bits, bit_feature, ids, start, stop - start, row_classes, row_weights, node_counts, whole,
-        price, best_decrease, best_price, best, bit_counts, sides[RIGHT],
+        price, decrease, paid, best, room[3], room[2][RIGHT],
     )  # fmt: skip
-    if chosen != best:
-        best_side = HEAVIER
-    return chosen, best_cut, best_beyond, best_side
 
 
 @kernel(lean=True)
@@ -179,26 +187,35 @@ def _path_prices(
 
 
 @kernel(
-    "int64(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64, int64,"
+    "int64(boolean, Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64, int64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
     " int32[::1], Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
 )
 def grow_subtrees(
-    impurity, draws, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
+    few, impurity, draws, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
     weights, rows, costs, paths, nodes, free_number, feature, left, cuts, side_of_missing, counts,
 ):  # fmt: skip
     """Grow the subtrees of ``nodes`` (m, 4: start, stop, number, depth) into the arrays of the tree.
 
     New nodes are numbered from ``free_number`` on; returns the first number not used. A right child
-    follows its left sibling. ``counts`` of the given nodes must be filled in.
+    follows its left sibling. ``counts`` of the given nodes must be filled in. ``few``: without sorting
+    (see :func:`costwise.core.few_draws.applies`).
     """
     free, own, group, fee = costs
     most = np.int64(1)
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, STOP] - nodes[i, START])
     n_columns, n_classes = column_feature.shape[0], counts.shape[1]
-    values, order = np.empty((n_columns, most), np.float32), np.empty((n_columns, most), np.int32)
+    sortable, counted = (0, draws[2]) if few else (most, 0)
+    values = np.empty((n_columns, sortable), np.float32)
+    order = np.empty((n_columns, sortable), np.int32)
+    lines = np.empty((most if few else 0, n_columns), np.float32)
+    drawn = np.zeros((counted, n_columns), np.float32)
+    count_room = (
+        np.empty(n_columns, np.float32), np.empty(n_columns, np.float32), drawn, drawn.view(np.int32),
+        np.empty((n_classes, counted, n_columns), np.float32), np.empty((5, n_columns)),
+    )  # fmt: skip
     ids, goes_left = np.empty(most, np.int32), np.zeros(most, np.uint64)
     own_bits, own_classes = np.empty((most, bits.shape[1]), np.uint64), np.empty(most, np.int32)
     own_weights, spare_values, spare_order = (
@@ -227,13 +244,18 @@ def grow_subtrees(
     path_prices(own, group, fee, on_path, opened, price)
     stack = np.empty((most + 1, 4), np.int64)
     for i in range(nodes.shape[0]):
-        _load(
-            blocks, column_feature, bits, classes, weights, rows, nodes[i, START],
-            nodes[i, STOP] - nodes[i, START], values, order,
-            (own_bits, own_classes, own_weights, ids, spare_values, spare_order),
+        begin, n = nodes[i, START], nodes[i, STOP] - nodes[i, START]
+        _load_rows(
+            bits, classes, weights, rows, begin, n, own_bits, own_classes, own_weights, ids
         )  # fmt: skip
+        if few:
+            load_lines(blocks, rows, begin, n, lines)
+        else:
+            _sort_columns(
+                blocks, column_feature, rows, begin, n, values, order, spare_values, spare_order
+            )
         first, top, last = free_number, nodes[i, NUMBER], np.int64(0)
-        stack[0, START], stack[0, STOP] = 0, nodes[i, STOP] - nodes[i, START]
+        stack[0, START], stack[0, STOP] = 0, n
         stack[0, NUMBER], stack[0, DEPTH] = top, nodes[i, DEPTH]
         waiting = 1
         while waiting > 0:
@@ -258,27 +280,51 @@ def grow_subtrees(
                     opened,
                     price,
                 )
-            chosen, cut, beyond, side = _choose(
+            if few:
+                decrease, paid, best, cut = choose_column(
+                    seed, number, ids[start:stop], own_classes, own_weights, counts[number], whole,
+                    price, column_feature, lines, count_room,
+                )  # fmt: skip
+                beyond, side = cut, HEAVIER
+            else:
+                decrease, paid, best, cut, beyond, side = _choose_sorted(
+                    impurity, draws, seed, number, start, stop, counts[number], whole, price, last, columns,
+                    own_classes, own_weights, room,
+                )  # fmt: skip
+            chosen = _or_bit(
                 impurity,
-                draws,
-                seed,
-                number,
                 start,
                 stop,
                 counts[number],
                 whole,
                 price,
-                last,
-                columns,
+                decrease,
+                paid,
+                best,
                 kept,
                 room,
             )
+            side = side if chosen == best else HEAVIER
             if chosen < 0:
                 continue
             last = max(np.int64(place[chosen]), 0)
             feature[number], left[number], side_of_missing[number] = chosen, free_number, side
             cuts[number, 0], cuts[number, 1] = cut, beyond
-            _mark(place[chosen], start, stop, cut, side, bit_low, own_bits, ids, columns, goes_left)
+            if few and place[chosen] >= 0:
+                mark_lines(lines, place[chosen], ids[start:stop], cut, goes_left)
+            else:
+                _mark(
+                    place[chosen],
+                    start,
+                    stop,
+                    cut,
+                    side,
+                    bit_low,
+                    own_bits,
+                    ids,
+                    columns,
+                    goes_left,
+                )
             middle = start + _split_rows(
                 ids[start:stop],
                 goes_left,
@@ -299,7 +345,8 @@ def grow_subtrees(
                     stack[waiting, STOP] = stop if child == 0 else middle
                     stack[waiting, NUMBER], stack[waiting, DEPTH] = new, depth + 1
                     waiting += 1
-            for column in range(n_columns if mixed else 0):  # nobody asks for the columns of leaves
+            # Nobody asks for the columns of leaves.
+            for column in range(n_columns if mixed and not few else 0):
                 # What is constant here stays so further down: its order is no longer needed.
                 if (
                     column_feature[column] >= 0

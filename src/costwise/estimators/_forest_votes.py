@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from costwise.core.prefix import Prefixes, write_votes
 from costwise.core.threads import Threads
 from costwise.core.trees import Trees
 from costwise.costs import QUANTA_PER_UNIT, FlatCosts
@@ -18,38 +19,46 @@ Floats = npt.NDArray[np.float64]
 NODES = ("feature", "threshold", "left", "right", "missing_left", "value")
 
 
-def votes(*counts: Floats) -> Floats:
+def votes(counts: Floats) -> Floats:
     """Values of nodes (m, 2K): a vote for the heaviest class (the first of equals), then the weights."""
-    k = counts[0].shape[1]
-    value = np.zeros((sum(map(len, counts)), 2 * k))
-    start = 0
-    for part in counts:  # written in place: a forest has many nodes
-        here = value[start : start + len(part)]
-        here[:, k:] = part
-        here[np.arange(len(part)), np.argmax(part, axis=1)] = 1.0
-        start += len(part)
+    m, k = counts.shape
+    value = np.empty((m, 2 * k))
+    write_votes(np.ascontiguousarray(counts, dtype=np.float64), value, np.empty(m, dtype=np.int64))
     return value
 
 
-def plant(grown: Sequence[Any], prior: Floats, *, single: bool = False) -> Trees:
-    """Voting trees from trees with class weights; ``prior`` (K,) is the answer of no tree at all."""
-    sizes = [len(tree.feature) for tree in grown]
-    root = np.cumsum([0, *sizes])[:-1].astype(np.int32)
-    offset = np.repeat(root, sizes)
+def plant(
+    grown: Sequence[Any], prior: Floats, threads: Threads, *, single: bool = False
+) -> tuple[Trees, npt.NDArray[np.int64]]:
+    """Voting trees from trees with class weights, and the class that each node votes for.
 
-    def joined(name: str) -> npt.NDArray[Any]:
-        parts = [getattr(tree, name) for tree in grown]
-        return np.concatenate(parts) if parts else np.empty(0)
+    ``prior`` (K,) is the answer of no tree at all.
+    """
+    first = np.cumsum([0, *(len(tree.feature) for tree in grown)])
+    n = int(first[-1])
+    nodes: dict[str, npt.NDArray[Any]] = {
+        "feature": np.empty(n, dtype=np.int32), "threshold": np.empty(n),
+        "missing_left": np.empty(n, dtype=bool), "left": np.empty(n, dtype=np.int32),
+        "right": np.empty(n, dtype=np.int32), "value": np.empty((n, 2 * len(prior))),
+    }  # fmt: skip
 
-    left, right = joined("left"), joined("right")
-    k = len(prior)
-    value = votes(*(tree.counts for tree in grown)) if grown else np.empty((0, 2 * k))
+    label = np.empty(n, dtype=np.int64)
+
+    def place(number: int) -> None:  # a forest has many nodes: each is written once
+        tree, start = grown[number], int(first[number])
+        part = slice(start, int(first[number + 1]))
+        for name in ("feature", "threshold", "missing_left"):
+            nodes[name][part] = getattr(tree, name)
+        for side in ("left", "right"):
+            child = getattr(tree, side)
+            nodes[side][part] = np.where(child >= 0, child + start, -1)
+        write_votes(tree.counts, nodes["value"][part], label[part])
+
+    threads.run(len(grown), place)
     trees: Trees = Trees.build(
-        feature=joined("feature"), threshold=joined("threshold"), missing_left=joined("missing_left"),
-        left=np.where(left >= 0, left + offset, -1), right=np.where(right >= 0, right + offset, -1),
-        value=value, root=root, base=np.concatenate([prior, prior]), average=True, single=single,
-    )  # fmt: skip
-    return trees
+        **nodes, root=first[:-1], base=np.concatenate([prior, prior]), average=True, single=single
+    )
+    return trees, label
 
 
 def after(trees: Trees, n_trees: int) -> Trees:
@@ -102,14 +111,11 @@ class Path:
         X: Floats,
         codes: npt.NDArray[np.intp],
         trees: Trees,
+        label: npt.NDArray[np.int64],
         costs: FlatCosts,
         threads: Threads,
     ) -> None:
-        from costwise.core.prefix import Prefixes
-
-        k = trees.n_outputs // 2
-        label = np.argmax(trees.value[:, :k], axis=1)
-        rows = Prefixes(X, trees, costs)
+        rows, k = Prefixes(X, trees, costs), trees.n_outputs // 2
         voters = (label, codes, np.zeros((len(X), k), dtype=np.int32))
         self.quanta: list[int] = []
         self.score: list[float] = []

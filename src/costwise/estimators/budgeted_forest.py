@@ -233,8 +233,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
         growth = Growth(self.get_params(deep=False), rows, costs.flat, k, threads)
 
         def look(grown: list[Any]) -> tuple[Trees, Path]:
-            trees = plant(grown, mass / mass.sum(), single=growth.single)
-            return trees, Path(rows.X_valid, rows.codes_valid, trees, costs.flat, threads)
+            trees, label = plant(grown, mass / mass.sum(), threads, single=growth.single)
+            path = Path(rows.X_valid, rows.codes_valid, trees, label, costs.flat, threads)
+            return trees, path
 
         decide = rows.held_out and self.thresholds == "random"
         ways = ways_of(self.criterion, self.bootstrap, self.impurity, decide=decide)
