@@ -243,7 +243,7 @@ def took(work: Any, repeats: int = 1) -> float:
     return float(np.median(times))
 
 
-def median_times(makers: dict[str, Any], args: Any, rounds: int = 5) -> dict[str, list[float]]:
+def median_times(makers: dict[str, Any], args: Any, rounds: int = 9) -> dict[str, list[float]]:
     """Seconds to fit (wall, CPU), to predict for the first time and later, and to predict with bills.
 
     Bills: by the calls ``predict`` and ``cost``, and by the one walk that gives both. Alternating.

@@ -112,6 +112,17 @@ def _score(below, draw, node_counts, whole, squares, sums):
 
 
 @kernel(lean=True)
+def _score_two(one, other, draw, first, second, least, which):
+    """The same in a node of two classes, of weights ``first`` and ``second``."""
+    for c in range(least.shape[0]):
+        a, b, least_c, which_c = np.float64(one[c]), np.float64(other[c]), least[c], which[c]
+        rest_a, rest_b = first - a, second - b
+        here = (a + b) * (a * b) + (rest_a + rest_b) * (rest_a * rest_b)
+        least[c] = here if here < least_c else least_c
+        which[c] = np.float64(draw) if here < least_c else which_c
+
+
+@kernel(lean=True)
 def choose_column(
     seed, number, ids, classes, weights, node_counts, impurity, price, column_feature, lines, room
 ):  # fmt: skip
@@ -125,7 +136,10 @@ def choose_column(
             key = stream(seed, number, f)
             _draw(np.float64(low[c]), np.float64(high[c]), key, cuts, cut_bits, c)
     whole = squares = 0.0
+    one = other = present = 0
     for k in range(node_counts.shape[0]):
+        if node_counts[k] > 0.0:
+            one, other, present = other, k, present + 1
         whole += node_counts[k]
         squares += node_counts[k] * node_counts[k]
         if node_counts[k] > 0.0:
@@ -136,7 +150,11 @@ def choose_column(
     for c in range(n_columns):
         sums[3, c] = np.inf
     for draw in range(n_draws):
-        _score(below, draw, node_counts, whole, squares, sums)
+        if present == 2:
+            first, second = node_counts[one], node_counts[other]
+            _score_two(below[one, draw], below[other, draw], draw, first, second, sums[3], sums[4])
+        else:
+            _score(below, draw, node_counts, whole, squares, sums)
     best_decrease, best_price, best, best_column = 0.0, 0.0, -1, 0
     for c in range(n_columns):
         f = column_feature[c]

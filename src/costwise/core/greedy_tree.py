@@ -21,6 +21,8 @@ from costwise.core.stump_choice import choose_stumps
 from costwise.core.stumps import GO_LEFT, HEAVIER
 from costwise.core.subtrees import grow_subtrees
 
+_U = np.uint64
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTree:
@@ -87,26 +89,27 @@ def divide_nodes(
     for i in range(nodes.shape[0]):
         start, stop = nodes[i, 0], nodes[i, 1]
         at, bit = place[i], np.int64(-2 - place[i])
-        left, right = start, 0
+        border, set_left, others_left = cut[i], _U(flag[i]), _U(not flag[i])
+        # Written to both sides, one side advances: no jump to mispredict.
+        left, right = _U(start), _U(0)
         for j in range(start, stop):
             row = rows[j]
             if at >= 0:
-                x = np.float64(blocks[at // per_line, row, at % per_line])
-                goes = flag[i] if x != x else x <= cut[i]
+                x = np.float64(blocks[at // per_line, np.uint32(row), at % per_line])
+                goes = _U(x <= border) | (set_left & _U(x != x))
             else:
-                goes = (
-                    ((bits[row, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)) != 0
-                ) == flag[i]
-            if goes:
-                rows[left] = row
-                left_counts[i, classes[row]] += weights[row]
-                left += 1
-            else:
-                spare[right] = row
-                right += 1
+                word = bits[np.uint32(row), bit // 64]
+                goes = ((word >> _U(bit % 64)) & _U(1)) ^ others_left
+            rows[left] = row
+            spare[right] = row
+            left += goes
+            right += _U(1) - goes
         for j in range(right):
             rows[left + j] = spare[j]
-        n_left[i] = left - start
+        for j in range(start, np.int64(left)):
+            row = np.uint32(rows[j])
+            left_counts[i, classes[row]] += weights[row]
+        n_left[i] = np.int64(left) - start
 
 
 class GreedyTree:
