@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.core.prefix import CHUNK, Prefixes
+from costwise.core.prefix import CHUNK, Prefixes, write_votes
 from costwise.core.threads import Threads
 from tests.ensembles import random_costs, random_rows, random_trees
 from tests.naive import walk as naive
@@ -37,3 +37,12 @@ def test_every_prefix_pays_and_votes_as_counted_by_hand(seed, n, jobs):
             assert paid == int(costs.quanta(bought).sum())
             winners = [max(range(3), key=lambda k, b=b: (b[k], -k)) for b in ballots]
             assert right == sum(w == code for w, code in zip(winners, codes, strict=True))
+
+
+def test_nodes_vote_for_the_first_heaviest_class():
+    counts = np.array([[0.0, 2.0, 2.0], [3.0, 0.0, 1.0], [0.0, 0.0, 0.5]])
+    value, label = np.full((3, 6), 9.0), np.full(3, 9)
+    write_votes(counts, value, label)
+    assert label.tolist() == [1, 0, 2]
+    assert value[:, :3].tolist() == np.eye(3)[label].tolist()
+    assert value[:, 3:].tolist() == counts.tolist()

@@ -128,13 +128,13 @@ def _by_counting(
 
 
 @kernel(
-    "void(Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64,"
+    "void(float32[::1], Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], float64[::1], int32[::1],"
     " Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " float64[:,::1], float64[::1], int32[::1], float64[:,::1], int64[::1])"
 )
 def choose_stumps(
-    impurity, draws, seed, blocks, bits, column_feature, bit_feature, classes, weights, rows, costs, paths,
+    room, impurity, draws, seed, blocks, bits, column_feature, bit_feature, classes, weights, rows, costs, paths,
     nodes, counts, whole, feature, cuts, side_of_missing,
 ):  # fmt: skip
     """Choose the stump of every node of a level; ``feature`` becomes -1 where none helps.
@@ -142,14 +142,14 @@ def choose_stumps(
     ``costs``: whether what is on the path is free, own prices, groups, fees; ``paths`` (m, d) then
     tells what is. ``nodes`` (m, 3): start, stop, number. ``counts`` (m, K), ``whole`` (m,): class
     weights, impurity. ``cuts`` (m, 2): values <= the first go left; the second is the next value
-    present (scans).
+    present (scans). ``room``: scratch, a block of columns for all rows.
     """
     free, own, group, fee = costs
     most = np.int64(1)
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, 1] - nodes[i, 0])
     n_classes, per_line = counts.shape[1], blocks.shape[2]
-    tile, order = np.empty((per_line, most), blocks.dtype), np.empty(most, np.int32)
+    tile, order = room[: per_line * most].reshape((per_line, most)), np.empty(most, np.int32)
     own_classes, kept_classes = np.empty(most, np.int32), np.empty(most, np.int32)
     own_weights, kept_weights = np.empty(most), np.empty(most)
     sides, bit_counts = np.zeros((3, n_classes)), np.empty((64, n_classes))

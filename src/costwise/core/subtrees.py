@@ -167,6 +167,8 @@ def _split_rows(ids, goes_left, classes, weights, spare, left_counts):
         right += _U(1) - goes
     for j in range(right):
         ids[left + j] = spare[j]
+    for k in range(left_counts.shape[0]):
+        left_counts[k] = 0.0
     for j in range(left):
         row = np.uint32(ids[j])
         left_counts[classes[row]] += weights[row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,9 @@ from costwise.costs import QUANTA_PER_UNIT, FlatCosts
 
 Floats = npt.NDArray[np.float64]
 
+HUGE = 1 << 22
+"""Bytes from which on numpy asks for huge pages."""
+
 NODES = ("feature", "threshold", "left", "right", "missing_left", "value")
 
 
@@ -25,6 +29,19 @@ def votes(counts: Floats) -> Floats:
     value = np.empty((m, 2 * k))
     write_votes(np.ascontiguousarray(counts, dtype=np.float64), value, np.empty(m, dtype=np.int64))
     return value
+
+
+def _small_pages(n: int, width: int) -> Floats:
+    """An array (n, width) with zeros in it.
+
+    For large arrays numpy asks for huge pages. Where memory is in pieces, the system first moves
+    other memory out of the way, which took up to half as long as growing the forest.
+    """
+    size = 8 * n * width
+    if size < HUGE:
+        return np.zeros((n, width))
+    memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)  # lives as long as the array
+    return np.frombuffer(memory, dtype=np.float64).reshape(n, width)
 
 
 def plant(
@@ -39,7 +56,7 @@ def plant(
     nodes: dict[str, npt.NDArray[Any]] = {
         "feature": np.empty(n, dtype=np.int32), "threshold": np.empty(n),
         "missing_left": np.empty(n, dtype=bool), "left": np.empty(n, dtype=np.int32),
-        "right": np.empty(n, dtype=np.int32), "value": np.empty((n, 2 * len(prior))),
+        "right": np.empty(n, dtype=np.int32), "value": _small_pages(n, 2 * len(prior)),
     }  # fmt: skip
 
     label = np.empty(n, dtype=np.int64)
