@@ -292,7 +292,7 @@ class _Level:
 class _Room(threading.local):
     """Large arrays of each thread that one tree after the other writes to.
 
-    Asking the system for new ones would cost a tenth of the time, since it hands them out cleared.
+    The system hands out new ones cleared, which takes time.
     """
 
     def take(self, name, shape, dtype):
