@@ -111,7 +111,8 @@ branch, a row's purchases read off its leaf, and no zeros added. Compiling this 
 Growing takes 0.67 of scikit-learn's time as the paper describes, and 0.98 by default: the target is met, but only
 just, and times on this machine vary by a tenth from run to run. While this was worked on, seven runs of the
 default had 0.97, 1.06, 1.02, 0.98, 0.86, 1.04 and 0.90 of scikit-learn's time (the third and the last two of fits
-alone), each with code a little faster than before; at the start it was 1.25. Without the four trees that decide how to grow, it is 0.92.
+alone), each with code a little faster than before; at the start it was 1.25. Without the four trees that decide how
+to grow, it is 0.92.
 
 What changed, with the same trees to the last bit: nodes of at most 500 rows with few random thresholds are no longer
 sorted, but all columns of a row are compared with all thresholds at once (from 1.8 to 1.0 s of CPU); rows of large
