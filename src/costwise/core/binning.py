@@ -46,7 +46,7 @@ def _run(values, weights, start, count):
     return stop, weight
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def _is_fine(values, count):
     """Whether sorted values have more than 255 distinct ones, none of which fills an even bin."""
     width = (
@@ -62,7 +62,7 @@ def _is_fine(values, count):
     return distinct > MAX_BINS
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def _even_cuts(values, count, thresholds):
     """What :func:`cut_points` does where no value is heavy: from bin to bin instead of row by row."""
     start, found = 0, 0
@@ -82,6 +82,7 @@ def _even_cuts(values, count, thresholds):
 @kernel(
     "int64(float32[::1], int64[::1], int64, float64[::1])",
     "int64(float64[::1], int64[::1], int64, float64[::1])",
+    lean=True,
 )
 def cut_points(values, weights, count, thresholds):
     """Write the thresholds of one feature; return how many there are.
@@ -139,6 +140,7 @@ def cut_points(values, weights, count, thresholds):
 @kernel(
     "void(float32[::1], float64[::1], int64, int64, uint8[::1])",
     "void(float64[::1], float64[::1], int64, int64, uint8[::1])",
+    lean=True,
 )
 def encode(values, thresholds, missing, stride, codes):
     """Add one feature's states, times ``stride``, to the codes (n,) of its column.

@@ -23,7 +23,7 @@ def squared_gain(left, left_weight, total, weight):
     return difference * difference / (weight * (left_weight * (weight - left_weight)))
 
 
-@kernel()
+@kernel(lean=True)
 def wide_gain(criterion, left, total):
     """Gain of a split from the statistics of its left side and of the node, float64 (S,) each."""
     gain = 0.0

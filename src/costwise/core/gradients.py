@@ -2,7 +2,8 @@
 
 Scores are ``base[k] + total[k, i]``, with the base added last as in every walk. Each kernel fills
 ``out`` (outputs, n), whose first row is row ``first``, where it has rows, and returns the weighted
-sum of the losses of its part. Parts are fixed, so that sums do not depend on the number of threads.
+sum of the losses of its part; ``room``, from :func:`room_for`, is what it works in. Parts are fixed,
+so that sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ FEW = 50_000
 SOME = 512
 """Rows whose losses are held at once; a power of two."""
 
-_SIGNATURE = "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], int64, int64, int64)"
+_SIGNATURE = (
+    "float64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1], int64,"
+    " int64, int64)"
+)
 
 
 @kernel(inline=True)
@@ -53,11 +57,11 @@ def decay_of(a):
     return p * np.int64(power << np.int64(52)).view(np.float64)
 
 
-@kernel(_SIGNATURE)
-def squared(total, base, y, weights, out, first, start, stop):
+@kernel(_SIGNATURE, lean=True)
+def squared(total, base, y, weights, out, room, first, start, stop):
     """Half the squared error; the negative gradient is the residual."""
     zero = base[0]
-    square = np.zeros(SOME)
+    square = room[0]
     loss = 0.0
     for low in range(start, stop, SOME):
         high = min(low + SOME, stop)
@@ -71,17 +75,17 @@ def squared(total, base, y, weights, out, first, start, stop):
                 slope[j] = targets[j] - (zero + scores[j])
         for j in range(high - low if weights.shape[0] > 0 else 0):
             square[j] *= weights[low + j]
-        square[high - low :] = 0.0
+        for j in range(high - low, SOME):
+            square[j] = 0.0
         loss += _sum(square)
     return 0.5 * loss
 
 
-@kernel(_SIGNATURE)
-def logistic(total, base, y, weights, out, first, start, stop):
+@kernel(_SIGNATURE, lean=True)
+def logistic(total, base, y, weights, out, room, first, start, stop):
     """Log-loss of two classes, y 0 or 1, scores are log-odds; the negative gradient is y - p."""
     zero = base[0]
-    factor = np.ones(SOME)
-    wrong = np.zeros(SOME)
+    factor, wrong = room[0], room[1]
     loss = 0.0
     for low in range(start, stop, SOME):
         high = min(low + SOME, stop)
@@ -99,8 +103,8 @@ def logistic(total, base, y, weights, out, first, start, stop):
             for j in range(high - low):
                 loss += weights[low + j] * (math.log(factor[j]) + wrong[j])
         else:
-            factor[high - low :] = 1.0
-            wrong[high - low :] = 0.0
+            for j in range(high - low, SOME):
+                factor[j], wrong[j] = 1.0, 0.0
             # A product of so many numbers from 1 to 2 does not overflow, and needs one logarithm.
             loss += math.log(_product(factor)) + _sum(wrong)
     return loss
@@ -128,11 +132,11 @@ def _sum(values):
     return values[0]
 
 
-@kernel(_SIGNATURE)
-def multinomial(total, base, y, weights, out, first, start, stop):
+@kernel(_SIGNATURE, lean=True)
+def multinomial(total, base, y, weights, out, room, first, start, stop):
     """Log-loss of K classes, y is the class number; the negative gradient is onehot - softmax."""
     outputs = total.shape[0]
-    power = np.empty(outputs)
+    power = room[0]
     loss = 0.0
     for i in range(start, stop):
         largest = -np.inf
@@ -159,12 +163,17 @@ def bend(gradient):
     return size * (1.0 - size)
 
 
-@kernel("void(float64[:,::1], float64[:,::1], int64, int64)")
+@kernel("void(float64[:,::1], float64[:,::1], int64, int64)", lean=True)
 def friedman(gradient, out, start, stop):
     """The curvature where the negative gradients are these."""
     for k in range(gradient.shape[0]):
         for i in range(start, stop):
             out[k, i] = bend(gradient[k, i])
+
+
+def room_for(outputs):
+    """Numbers (2, some) for a loss kernel to work in."""
+    return np.empty((2, max(SOME, outputs)))
 
 
 def in_parts(loss, total, base, y, weights, out, threads):
@@ -174,7 +183,8 @@ def in_parts(loss, total, base, y, weights, out, threads):
 
     def work(part):
         stop = min((part + 1) * ROWS, n_rows)
-        found[part] = loss(total, base, y, weights, out, 0, part * ROWS, stop)
+        room = room_for(len(total))
+        found[part] = loss(total, base, y, weights, out, room, 0, part * ROWS, stop)
 
     if n_rows < FEW:
         for part in range(len(found)):

@@ -32,7 +32,7 @@ def _place(word, column):
 # The loops over columns below have fixed lengths, so that the compiler writes them out.
 
 
-@kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])")
+@kernel("void(uint64[::1], int32[::1], int32[::1], int64, int64, boolean, int64[::1])", lean=True)
 def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
     """Add positions ``start..stop`` to the packed histogram (8 * 256,) of one block.
 
@@ -50,7 +50,7 @@ def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
                 histogram[_place(word, column)] += value
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def add_in_order(words, gradients, start, stop, half, histogram):
     """As :func:`add_packed` where position and row are the same.
 
@@ -68,7 +68,7 @@ def add_in_order(words, gradients, start, stop, half, histogram):
                 histogram[_place(word, column)] += value
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def add_prepared(words, rows, packed, start, stop, half, histogram):
     """As :func:`add_in_order`, row by row, with their packed values, of ``start`` the first, ready."""
     if half:
@@ -83,7 +83,7 @@ def add_prepared(words, rows, packed, start, stop, half, histogram):
                 histogram[_place(word, column)] += value
 
 
-@kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])")
+@kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])", lean=True)
 def add_wide(words, rows, statistics, start, stop, histogram):
     """Add positions to the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
     width = _U(statistics.shape[1])
@@ -97,14 +97,14 @@ def add_wide(words, rows, statistics, start, stop, histogram):
                 histogram[base + k] += statistics[row, k]
 
 
-@kernel("void(int64[::1])")
+@kernel("void(int64[::1])", lean=True)
 def clear(histogram):
     """Empty all bins."""
     for i in range(histogram.shape[0]):
         histogram[i] = 0
 
 
-@kernel("void(int64[::1], int64[::1])")
+@kernel("void(int64[::1], int64[::1])", lean=True)
 def subtract(histogram, part):
     """Take one child out of the parent's histogram: what remains is the other child's."""
     for i in range(histogram.shape[0]):

@@ -62,7 +62,7 @@ def find_leaves(words, first, shift, table, depth, leaf, start, stop):
         leaf[i] = node
 
 
-@kernel("void(uint16[::1], float64[:,::1], float64[:,::1], int64, int64)")
+@kernel("void(uint16[::1], float64[:,::1], float64[:,::1], int64, int64)", lean=True)
 def add_values(leaf, values, scores, start, stop):
     """Add to the scores (outputs, n) what the leaves of rows ``start..stop`` say: values (outputs, nodes)."""
     for k in range(scores.shape[0]):
@@ -74,6 +74,7 @@ def add_values(leaf, values, scores, start, stop):
 @kernel(
     "void(uint16[::1], int32[::1], boolean, int32[:,::1], int64[::1], int64[:,:,::1], int64, int64)",
     "void(uint16[::1], int32[::1], boolean, int64[:,::1], int64[::1], int64[:,:,::1], int64, int64)",
+    lean=True,
 )
 def add_curvature(leaf, rows, all_rows, curvature, weights, sums, start, stop):
     """Add up the rounded curvature (outputs, n) per leaf: sums (nodes, outputs, 2).

@@ -68,7 +68,7 @@ def divide_rows(block, shift, table, rows, all_rows, start, stop, right_rows):
     return middle
 
 
-@kernel()
+@kernel(lean=True)
 def divide_both(block, shift, table, rows, source, gradients, all_rows, start, stop, right):
     """As :func:`divide_rows`; gradients travel along, from ``source`` to ``gradients``."""
     right_rows, right_gradients = right
@@ -115,7 +115,7 @@ def divide(words, rows, source, gradients, all_rows, carry, splits, pieces, low,
         pieces[p, LEFTS] = middle - start
 
 
-@kernel("void(int64[:,::1], int32[::1], int64[:,::1], int64[:,::1])")
+@kernel("void(int64[:,::1], int32[::1], int64[:,::1], int64[:,::1])", lean=True)
 def add_statistics(statistics, rows, pieces, totals):
     """Add the statistics (n, S) of the rows of each piece to the totals (k, S) of its split's node."""
     for p in range(pieces.shape[0]):

@@ -79,7 +79,9 @@ class Purchases:
             self._settled = True
 
 
-@kernel("void(uint64[::1], uint16[::1], uint64[::1], int64[::1], int64[::1], int64, int64)")
+@kernel(
+    "void(uint64[::1], uint16[::1], uint64[::1], int64[::1], int64[::1], int64, int64)", lean=True
+)
 def meet_rows(word, leaf, masks, slots, new, start, stop):
     """Set in the words of rows ``start..stop`` the bits that their leaves (nodes,) stand for.
 
@@ -93,7 +95,10 @@ def meet_rows(word, leaf, masks, slots, new, start, stop):
                 new[k] += np.int64((lacks >> np.uint64(slots[k])) & np.uint64(1))
 
 
-@kernel("int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64[:,::1], int64, int64[:,::1])")
+@kernel(
+    "int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64[:,::1], int64, int64[:,::1])",
+    lean=True,
+)
 def weigh_met(bits, rows, all_rows, weights, pieces, words, met):
     """Add up, for each bit, the weights of the rows of the pieces (k, 2) that have it set.
 

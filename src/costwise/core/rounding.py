@@ -45,7 +45,7 @@ def round_some(gradients, scale, rounded, found):
     return np.int64(largest).view(np.float64)
 
 
-@kernel("float64(float64[::1], float64, int32[::1], int64, int64, int64[::1])")
+@kernel("float64(float64[::1], float64, int32[::1], int64, int64, int64[::1])", lean=True)
 def round_part(gradients, scale, rounded, start, stop, found):
     """Round part of the gradients; return the largest size, note their sum and sum of squares."""
     found[:] = 0

@@ -89,7 +89,7 @@ def _number_leaves(trees):
     return ((one << count) - one) << start, path
 
 
-@kernel()
+@kernel(lean=True)
 def _place(bits):
     """Where the table of leaves has the lowest bit."""
     lowest = bits & (~bits + np.uint64(1))
@@ -119,7 +119,7 @@ def score(X, tests, value, output, base, average, raw, acquired, start, stop):
         finish(raw, low, low + n, base, average, n_trees)
 
 
-@kernel()
+@kernel(lean=True)
 def _hold(X, columns, low, n, held):
     """Bring the tested features of some rows together, feature by feature."""
     for begin in range(0, n, 8):  # eight values fill a cache line
@@ -129,7 +129,7 @@ def _hold(X, columns, low, n, held):
                 held[k, j] = X[low + j, columns[k]]
 
 
-@kernel()
+@kernel(lean=True)
 def _rule_out(values, threshold, missing_left, remaining, bits):
     """One test for all rows in hand."""
     if missing_left:
@@ -140,14 +140,14 @@ def _rule_out(values, threshold, missing_left, remaining, bits):
             bits[j] &= ~np.uint64(0) if values[j] <= threshold else remaining
 
 
-@kernel()
+@kernel(lean=True)
 def _find(leaf, bits, nodes):
     """The nodes that the rows in hand reach."""
     for j in range(ROWS):
         nodes[j] = leaf[_place(bits[j])]
 
 
-@kernel()
+@kernel(lean=True)
 def _buy(path, nodes, n, acquired, low):
     """Write down what the rows in hand read on their way."""
     for j in range(n):

@@ -12,7 +12,7 @@ import numpy as np
 
 from costwise.core.compile import kernel
 from costwise.core.dtypes import GRADIENT, SUM
-from costwise.core.gradients import FEW, ROWS, bend, logistic, multinomial, squared
+from costwise.core.gradients import FEW, ROWS, bend, logistic, multinomial, room_for, squared
 from costwise.core.leaves import LEAF, Step, add_values
 from costwise.core.rounding import CURVATURE_BITS, Rounded, exponent, nearest, round_some
 
@@ -25,8 +25,8 @@ _NO_STEP = Step(np.empty(0, dtype=LEAF), np.empty((0, 0)))
 
 _SIGNATURE = (
     "void(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], int32[:,::1],"
-    " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], uint16[::1], float64[:,::1], int64,"
-    " int64)"
+    " int32[:,::1], float64[::1], float64[:,::1], int64[:,:,::1], uint16[::1], float64[:,::1],"
+    " float64[:,::1], float64[:,::1], int64, int64)"
 )
 
 
@@ -50,7 +50,7 @@ def _advance(leaf, step, total, start, stop):
         add_values(leaf, step, total, start, stop)
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def _begin(part, n_rows, losses, largest, found):
     """Empty the sums of a part; return its first and last row."""
     losses[part] = 0.0
@@ -63,51 +63,51 @@ def _begin(part, n_rows, losses, largest, found):
 # One kernel per loss, so that a fit compiles only the one it needs. Each adds the step (outputs,
 # nodes) of their leaves to the scores of parts low..high and rounds the gradients, and notes per
 # part the loss, the largest gradient of every output (parts, outputs) and the sum and sum of squares
-# of the rounded ones (parts, outputs, 2).
+# of the rounded ones (parts, outputs, 2). ``held`` (outputs, HELD) and ``room`` are to work in.
 
 
-@kernel(_SIGNATURE)
+@kernel(_SIGNATURE, lean=True)
 def round_squared(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, held,
+    room, low, high,
 ):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.squared`."""
-    held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
             _advance(leaf, step, total, start, stop)
-            losses[part] += squared(total, base, y, weights, held, start, start, stop)
+            losses[part] += squared(total, base, y, weights, held, room, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
-@kernel(_SIGNATURE)
+@kernel(_SIGNATURE, lean=True)
 def round_logistic(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, held,
+    room, low, high,
 ):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.logistic`."""
-    held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
             _advance(leaf, step, total, start, stop)
-            losses[part] += logistic(total, base, y, weights, held, start, start, stop)
+            losses[part] += logistic(total, base, y, weights, held, room, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
-@kernel(_SIGNATURE)
+@kernel(_SIGNATURE, lean=True)
 def round_multinomial(
-    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, low, high,
+    total, base, y, weights, scale, rounded, curvature, losses, largest, found, leaf, step, held,
+    room, low, high,
 ):  # fmt: skip
     """Rounded gradients of :func:`costwise.core.gradients.multinomial`."""
-    held = np.empty((total.shape[0], HELD))
     for part in range(low, high):
         first, last = _begin(part, total.shape[1], losses, largest, found)
         for start in range(first, last, HELD):
             stop = min(start + HELD, last)
             _advance(leaf, step, total, start, stop)
-            losses[part] += multinomial(total, base, y, weights, held, start, start, stop)
+            losses[part] += multinomial(total, base, y, weights, held, room, start, start, stop)
             _round_held(held, start, stop, scale, rounded, curvature, largest[part], found[part])
 
 
@@ -152,10 +152,11 @@ class Slopes:
         tasks = 1 if total.shape[1] < FEW else min(parts, 2 * self._threads.count)
 
         def work(task):
+            held, room = np.empty((len(total), HELD)), room_for(len(total))
             self._loss(
                 total, base, self._y, self._weights, scale, self._values, self._curvature,
                 self._losses, self._largest, self._found, step.leaf, step.values,
-                task * parts // tasks, (task + 1) * parts // tasks,
+                held, room, task * parts // tasks, (task + 1) * parts // tasks,
             )  # fmt: skip
 
         while True:

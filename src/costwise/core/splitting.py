@@ -56,7 +56,7 @@ def _best_of(held, added, total, min_leaf, gains):
     return best, pick
 
 
-@kernel(lean=True)
+@kernel(inline=True)
 def scan_packed(histogram, states, bins, total, min_leaf, scratch):
     """Best cut of one feature: (gain, cut, packed sum of the left side); gain -inf if there is none.
 
@@ -90,13 +90,12 @@ def _digit_sum(histogram, column, value, stride, states):
     return total
 
 
-@kernel()
-def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
-    """Scan all features of one block for one node."""
-    members, offsets = layout
+@kernel(lean=True)
+def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, room, out):
+    """Scan all features of one block for one node; ``room`` holds three arrays (256,) to work in."""
+    members, offsets = layout[0], layout[1]
     gain, cut, left = out
-    own = np.empty(CODES, np.int64)
-    scratch = np.empty(CODES, np.int64), np.empty(CODES, np.float64)
+    own, scratch = room[0], (room[1], room[2])
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
@@ -109,17 +108,17 @@ def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf,
             )
             if not allowed[feature]:
                 continue
+            here = own
             if up > 0:
                 own[1] = _digit_sum(histogram, column, up, stride, states)
                 own[0] = totals[node] - own[1]
-                found = scan_packed(own, bins, bins, totals[node], min_leaf, scratch)
+                states = bins
             elif last - first == 1:
                 here = histogram[column * CODES : (column + 1) * CODES]
-                found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
             else:
                 for state in range(states):
                     own[state] = _digit_sum(histogram, column, state, stride, states)
-                found = scan_packed(own, states, bins, totals[node], min_leaf, scratch)
+            found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
             gain[node, feature], cut[node, feature], left[node, feature] = found
 
 
@@ -147,6 +146,7 @@ def score_packed(
     ``gain``, ``cut`` and ``left`` (nodes, features); nodes -1 are not scanned.
     """
     spare = np.empty(BLOCK * CODES, np.int64)
+    room = np.empty(CODES, np.int64), np.empty(CODES, np.int64), np.empty(CODES, np.float64)
     for block in range(low, high):
         if not block_is_wanted(block, members, offsets, allowed):
             continue
@@ -167,6 +167,7 @@ def score_packed(
                     allowed,
                     totals,
                     min_leaf,
+                    room,
                     (gain, cut, left),
                 )
             if job[OTHER_NODE] >= 0:
@@ -174,7 +175,7 @@ def score_packed(
                 subtract(other, own)
                 scan_packed_block(
                     other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
-                    (gain, cut, left),
+                    room, (gain, cut, left),
                 )  # fmt: skip
 
 
@@ -276,7 +277,7 @@ def score_wide(
                 )  # fmt: skip
 
 
-@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)")
+@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)
 def choose(gain, unit, price, rate, pending, floor):
     """Pick the split to take next: ``node * d + feature``, or -1 if none beats ``floor``.
 

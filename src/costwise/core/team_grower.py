@@ -14,7 +14,7 @@ from costwise.core import team_growth as growth
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SUM
 from costwise.core.grower import COUNT, Grown
 from costwise.core.leaves import LEAF
-from costwise.core.partition import CHUNK
+from costwise.core.partition import CHUNK, SPLIT_COLUMNS
 from costwise.core.purchases import Purchases
 from costwise.core.team import CAN_TEAM, abandon, counters
 
@@ -62,6 +62,10 @@ class TeamGrower:
         # Some chunks for each thread, so that nobody waits long for the last one.
         self._chunk = int(min(CHUNK, max(256, -(-n // (4 * self._team)))))
         self._rows = np.empty(n, dtype=ROW)
+        self._right_rows = np.empty((self._team, self._chunk), dtype=ROW)
+        self._packed = np.empty((self._team, self._chunk), dtype=SUM)
+        self._sums = np.empty((self._team, 2, CODES), dtype=SUM)
+        self._gains = np.empty((self._team, CODES))
         self._columns = np.array(layout.columns, dtype=SUM)
         self._depth = -1
 
@@ -75,6 +79,14 @@ class TeamGrower:
             and 1 <= max_depth <= MAX_DEPTH
         )
 
+    def _use(self, allowed):
+        """What the allowed features need of each block of columns."""
+        offsets = self._layout.offsets
+        first, middle, end = offsets[:-1:BLOCK], offsets[BLOCK // 2 :: BLOCK], offsets[BLOCK::BLOCK]
+        count = np.append(0, np.cumsum(allowed[self._layout.members[:, 0]]))
+        whole = np.where(middle == end, growth.HALF, growth.WHOLE)
+        return np.where(count[end] > count[first], whole, growth.UNUSED).astype(np.uint8)
+
     def _make_room(self, depth, d):
         """Arrays for trees of this depth; they are used again for every tree."""
         nodes, widest, blocks = 2 ** (depth + 1) - 1, 2 ** (depth - 1), len(self._words)
@@ -86,7 +98,11 @@ class TeamGrower:
         self._level = np.empty((widest, 2), dtype=SUM)
         self._jobs = np.empty((max(widest // 2, 1), 3), dtype=SUM)
         self._divides = np.empty(widest, dtype=SUM)
-        self._picks = np.empty((widest, 3), dtype=SUM)
+        self._picks = np.empty((widest, 4), dtype=SUM)
+        self._totals = np.empty(widest, dtype=SUM)
+        self._pending = np.empty(widest, dtype=bool)
+        self._tables = np.empty((self._team, nodes, CODES), dtype=np.uint8)
+        self._splits = np.empty((self._team, nodes, SPLIT_COLUMNS), dtype=SUM)
         bins = BLOCK * CODES
         self._private = np.empty((self._team, max(widest // 2, 1), blocks, bins), dtype=SUM)
         self._held = np.empty((2, widest, blocks, bins), dtype=SUM)
@@ -114,6 +130,7 @@ class TeamGrower:
         self._tree[0] = (-1, -1, -1, -1, packed, growth.TOGETHER)
         self._net[:] = 0.0
         self._level[0] = (0, 1)
+        self._totals[0] = packed
         self._jobs[0] = (0, -1, -1)
         self._gain[0] = -np.inf
         plan = np.array([1, 1, 1, 0, 0, count < 2 * rules.min_leaf], dtype=SUM)
@@ -123,14 +140,16 @@ class TeamGrower:
         opened = np.zeros(len(bought.fee), dtype=bool)
         opened[bought.group[bought.bought & (bought.group >= 0)]] = True
         arguments = (
-            self._words, self._rows, gradients, chosen is None, self._chunk, self._layout.members,
+            self._words, self._rows, gradients, chosen is None, self._layout.members,
             self._layout.offsets, self._layout.place, self._columns, allowed, bought.prices(),
             bought.price, bought.group, bought.bought.copy(), opened, float(rules.unit),
             float(rules.rate), float(rules.floor), bought.at_once, rules.min_leaf, rules.max_depth,
             self._tree, self._net, self._order, bounds, self._level, self._jobs, plan,
             self._divides, self._picks, self._private, self._held, self._gain, self._cut,
             self._left, _NO_LEAVES if leaf is None else leaf,
-            _NO_CURVATURE if curvature is None else curvature, bends, shared,
+            _NO_CURVATURE if curvature is None else curvature, bends,
+            self._use(allowed), self._totals, self._pending, self._tables, self._splits,
+            self._right_rows, self._packed, self._sums, self._gains, shared,
         )  # fmt: skip
         self._threads.run(
             self._team, lambda me: growth.grow_together(*arguments, me), lambda: abandon(shared)

@@ -18,9 +18,9 @@ import numpy as np
 from costwise.core.compile import kernel
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, QUANTUM
 from costwise.core.histogram import add_in_order, add_prepared, clear, pack
-from costwise.core.partition import BLOCK_, BYTE, SPLIT_COLUMNS, divide_rows, goes_left
+from costwise.core.partition import BLOCK_, BYTE, divide_rows, goes_left
 from costwise.core.partition import CUT as CUT_
-from costwise.core.splitting import block_is_wanted, choose, scan_packed_block
+from costwise.core.splitting import choose, scan_packed_block
 from costwise.core.team import meet, take
 
 _COUNT = np.int64((1 << COUNT_BITS) - 1)
@@ -38,6 +38,12 @@ SMALL, LARGE, PARENT = range(3)
 
 # Entries of the plan: nodes, level, jobs, nodes to divide, splits taken, and whether the tree is done.
 NODES, IN_LEVEL, JOBS, DIVIDES, TAKEN, DONE = range(6)
+
+# Columns of a pick: the split taken at a place of the level (-1: none), the sum on its left, its node.
+PICKED, PICKED_CUT, PICKED_LEFT, PICKED_NODE = range(4)
+
+# What a tree needs of a block of columns: nothing, the first half of them, or all.
+UNUSED, HALF, WHOLE = range(3)
 
 
 @kernel(inline=True)
@@ -57,25 +63,19 @@ def _next(shared, team, phase, last):
     return take(shared, phase) if team > 1 else last + 1
 
 
-@kernel()
+@kernel(lean=True)
 def _sweep(
-    data, layout, wanted, tree, bounds, level, jobs, plan, divides, private, shared, team, depth
+    data, layout, use, tree, bounds, level, jobs, plan, divides, private, room, shared, team, depth
 ):
     """Split the chosen nodes and add up the smaller child of each, chunk by chunk."""
-    words, rows, gradients, all_rows, chunk = data
-    offsets = layout[1]
-    half = np.empty(words.shape[0], np.bool_)
-    for b in range(words.shape[0]):
-        half[b] = offsets[b * BLOCK + BLOCK // 2] == offsets[(b + 1) * BLOCK]
+    words, rows, gradients, all_rows = data
+    tables, splits, right_rows, packed = room
     for job in range(plan[JOBS]):
         for b in range(words.shape[0]):
             clear(private[job, b])
-    tables = np.empty((plan[DIVIDES], CODES), np.uint8)
-    splits = np.empty((plan[DIVIDES], SPLIT_COLUMNS), np.int64)
     for k in range(plan[DIVIDES]):
         split_of(tree[divides[k], FEATURE], tree[divides[k], CUT], layout, splits[k])
         goes_left(splits[k], tables[k])
-    right_rows, packed = np.empty(chunk, np.int32), np.empty(chunk, np.int64)
     c = _next(shared, team, depth, -1)
     while c < bounds.shape[0]:
         here = bounds[c]
@@ -95,12 +95,13 @@ def _sweep(
             for i in range(low, low if in_order else high):
                 packed[i - low] = pack(gradients[np.uint32(rows[i])])
             for b in range(words.shape[0]):
-                if not wanted[b]:
+                if use[b] == UNUSED:
                     continue
+                half = use[b] == HALF
                 if in_order:
-                    add_in_order(words[b], gradients, low, high, half[b], private[job, b])
+                    add_in_order(words[b], gradients, low, high, half, private[job, b])
                 else:
-                    add_prepared(words[b], rows, packed, low, high, half[b], private[job, b])
+                    add_prepared(words[b], rows, packed, low, high, half, private[job, b])
         c = _next(shared, team, depth, c)
 
 
@@ -120,13 +121,13 @@ def _difference(whole, part, out):
         out[i] = whole[i] - part[i]
 
 
-@kernel()
+@kernel(lean=True)
 def _scan(
     layout,
-    wanted,
+    use,
     allowed,
-    tree,
     level,
+    totals,
     jobs,
     plan,
     private,
@@ -134,30 +135,25 @@ def _scan(
     held,
     found,
     min_leaf,
+    scratch,
     shared,
     phase,
 ):
     """Histograms of all nodes of the level, and the best cut of every feature in them."""
-    members, offsets, _, _ = layout
     team = private.shape[0]
-    totals = np.empty(plan[IN_LEVEL], np.int64)
-    for k in range(plan[IN_LEVEL]):
-        totals[k] = tree[level[k, NODE], TOTAL]
     b = _next(shared, team, phase, -1)
-    while b < wanted.shape[0]:
-        for job in range(plan[JOBS] if wanted[b] else 0):
-            small, large, parent = jobs[job, SMALL], jobs[job, LARGE], jobs[job, PARENT]
-            own = held[small, b]
-            _add_up(private, job, b, own)
-            if level[small, SCORED]:
-                scan_packed_block(
-                    own, b, small, (members, offsets), allowed, totals, min_leaf, found
-                )
+    while b < use.shape[0]:
+        for job in range(plan[JOBS] if use[b] != UNUSED else 0):
+            small, large = jobs[job, SMALL], jobs[job, LARGE]
+            _add_up(private, job, b, held[small, b])
             if large >= 0:
-                _difference(above[parent, b], own, held[large, b])
-                scan_packed_block(
-                    held[large, b], b, large, (members, offsets), allowed, totals, min_leaf, found
-                )
+                _difference(above[jobs[job, PARENT], b], held[small, b], held[large, b])
+            for side in range(2):
+                child = jobs[job, side]
+                if child >= 0 and level[child, SCORED]:
+                    scan_packed_block(
+                        held[child, b], b, child, layout, allowed, totals, min_leaf, scratch, found
+                    )
         b = _next(shared, team, phase, b)
 
 
@@ -175,16 +171,15 @@ def _buy(feature, money):
                 prices[0, other] = price[other] * QUANTUM
 
 
-@kernel()
-def _take_splits(tree, net, order, level, plan, picks, found, money, unit, rate, floor, at_once):
-    """Take splits of the level, best net worth first: picks (k, 3) of feature, cut and left sum."""
+@kernel(inline=True)
+def _take_splits(net, order, level, plan, picks, pending, found, money, unit, rate, floor, at_once):
+    """Take splits of the level, best net worth first."""
     gain, cut, left = found
     prices = money[0]
     count, d = plan[IN_LEVEL], gain.shape[1]
-    pending = np.empty(count, np.bool_)
     for k in range(count):
         pending[k] = level[k, SCORED] == 1
-        picks[k, 0] = -1
+        picks[k, PICKED], picks[k, PICKED_NODE] = -1, level[k, NODE]
     while True:
         pick = choose(gain[:count], unit, prices, rate, pending, floor)
         if pick < 0:
@@ -196,7 +191,8 @@ def _take_splits(tree, net, order, level, plan, picks, found, money, unit, rate,
         plan[TAKEN] += 1
         if at_once and not money[3][feature]:
             _buy(feature, money)
-        picks[k, 0], picks[k, 1], picks[k, 2] = feature, cut[k, feature], left[k, feature]
+        picks[k, PICKED], picks[k, PICKED_CUT] = feature, cut[k, feature]
+        picks[k, PICKED_LEFT] = left[k, feature]
 
 
 @kernel(inline=True)
@@ -208,20 +204,18 @@ def _add_leaf(tree, plan, total):
     return node
 
 
-@kernel()
-def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
+@kernel(inline=True)
+def _plan_level(tree, level, totals, jobs, plan, divides, picks, gain, min_leaf, last):
     """Write the splits taken into the tree and plan the level of their children."""
     count = plan[IN_LEVEL]
-    parents = np.empty(count, np.int64)
-    for k in range(count):
-        parents[k] = level[k, NODE]
     plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
     for k in range(count):
-        if picks[k, 0] < 0:
+        if picks[k, PICKED] < 0:
             continue
-        node = parents[k]
-        tree[node, FEATURE], tree[node, CUT] = picks[k, 0], picks[k, 1]
-        lefts, rights = picks[k, 2], tree[node, TOTAL] - picks[k, 2]
+        node = picks[k, PICKED_NODE]
+        tree[node, FEATURE], tree[node, CUT] = picks[k, PICKED], picks[k, PICKED_CUT]
+        lefts = picks[k, PICKED_LEFT]
+        rights = tree[node, TOTAL] - lefts
         tree[node, LEFT] = _add_leaf(tree, plan, lefts)
         tree[node, RIGHT] = _add_leaf(tree, plan, rights)
         weight_left, weight_right = lefts & _COUNT, rights & _COUNT
@@ -234,6 +228,7 @@ def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
         first = plan[IN_LEVEL]
         plan[IN_LEVEL] += 2
         level[first, NODE], level[first + 1, NODE] = tree[node, LEFT], tree[node, RIGHT]
+        totals[first], totals[first + 1] = lefts, rights
         level[first, SCORED] = weight_left >= 2 * min_leaf
         level[first + 1, SCORED] = weight_right >= 2 * min_leaf
         smaller = 0 if weight_left <= weight_right else 1
@@ -247,8 +242,8 @@ def _plan_level(tree, level, jobs, plan, divides, picks, gain, min_leaf, last):
             gain[k, feature] = -np.inf
 
 
-@kernel()
-def _label(data, layout, tree, bounds, plan, leaf, curvature, bends, shared, team, phase):
+@kernel(lean=True)
+def _label(data, layout, tree, bounds, plan, leaf, curvature, bends, room, shared, team, phase):
     """Write the number of every row's leaf; splits whose rows were not moved are looked up.
 
     Adds up in ``bends`` (nodes,) the curvature of the rows of each leaf, where there is one.
@@ -257,22 +252,23 @@ def _label(data, layout, tree, bounds, plan, leaf, curvature, bends, shared, tea
     moved = not all_rows or tree[0, STATE] == DIVIDED
     curved = curvature.shape[0] > 0
     # Children are numbered left, right: a row goes to the last one, or to the one before it.
-    last, sides = np.empty(plan[NODES], np.int64), np.zeros((plan[NODES], CODES), np.uint8)
-    places, split = np.zeros((plan[NODES], 2), np.int64), np.empty(SPLIT_COLUMNS, np.int64)
+    sides, splits = room[0], room[1]
     for node in range(plan[NODES]):
-        last[node] = node
         if tree[node, STATE] == TOGETHER and tree[node, FEATURE] >= 0:
-            split_of(tree[node, FEATURE], tree[node, CUT], layout, split)
-            goes_left(split, sides[node])
-            places[node, 0], places[node, 1] = split[BLOCK_], 8 * split[BYTE]
-            last[node] = tree[node, RIGHT]
+            split_of(tree[node, FEATURE], tree[node, CUT], layout, splits[node])
+            goes_left(splits[node], sides[node])
+        else:
+            splits[node, BLOCK_] = splits[node, BYTE] = 0
+            for code in range(CODES):
+                sides[node, code] = 0
     c = _next(shared, team, phase, -1)
     while c < bounds.shape[0]:
         for node in range(plan[NODES]):
             if tree[node, STATE] != TOGETHER:
                 continue
-            block, shift = words[places[node, 0]], np.uint64(places[node, 1])
-            side, number = sides[node], np.uint16(last[node])
+            block, shift = words[splits[node, BLOCK_]], np.uint64(8 * splits[node, BYTE])
+            last = node if tree[node, FEATURE] < 0 else tree[node, RIGHT]
+            side, number = sides[node], np.uint16(last)
             whole, left = np.int64(0), np.int64(0)
             for i in range(bounds[c, node, 0], bounds[c, node, 1]):
                 row = np.uint32(rows[i]) if moved else np.uint32(i)
@@ -282,60 +278,63 @@ def _label(data, layout, tree, bounds, plan, leaf, curvature, bends, shared, tea
                     bend = np.int64(curvature[row])
                     whole += bend
                     left += bend * np.int64(goes)
-            bends[last[node]] += whole - left
-            bends[last[node] - (last[node] != node)] += left
+            bends[last] += whole - left
+            bends[last - (last != node)] += left
         c = _next(shared, team, phase, c)
 
 
 @kernel(
-    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64, int32[:,::1], int32[::1], int32[::1],"
+    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int32[:,::1], int32[::1], int32[::1],"
     " int64[::1], boolean[::1], float64[:,::1], int64[::1], int32[::1], boolean[::1], boolean[::1],"
     " float64, float64, float64, boolean, int64, int64, int64[:,::1], float64[::1], int64[::1],"
     " int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1], int64[::1], int64[:,::1],"
     " int64[:,:,:,::1], int64[:,:,:,::1], float64[:,::1], int32[:,::1], int64[:,::1], uint16[::1],"
-    " int32[::1], int64[:,::1], int64[::1], int64)"
+    " int32[::1], int64[:,::1], uint8[::1], int64[::1], boolean[::1], uint8[:,:,::1], int64[:,:,::1],"
+    " int32[:,::1], int64[:,::1], int64[:,:,::1], float64[:,::1], int64[::1], int64)",
+    lean=True,
 )
 def grow_together(
-    words, rows, gradients, all_rows, chunk, members, offsets, place, columns, allowed, prices, price, group,
+    words, rows, gradients, all_rows, members, offsets, place, columns, allowed, prices, price, group,
     bought, opened, unit, rate, floor, at_once, min_leaf, max_depth, tree, net, order, bounds, level, jobs, plan,
-    divides, picks, private, held, gain, cut, left, leaf, curvature, bends, shared, me,
+    divides, picks, private, held, gain, cut, left, leaf, curvature, bends, use, totals, pending,
+    tables, splits, right_rows, packed, sums, gains, shared, me,
 ):  # fmt: skip
     """Grow a tree; every thread of the team calls this with its number ``me``.
 
     ``plan``, ``level`` and ``jobs`` describe the root to begin with. ``leaf`` is empty where the
     leaves of rows are not asked for, ``curvature`` where its sums per leaf (team, nodes) are not.
+    Nothing is allocated here, nor in what it calls: such kernels compile a third faster.
     """
     team, times = private.shape[0], 0
-    data, layout = (words, rows, gradients, all_rows, chunk), (members, offsets, place, columns)
+    data, layout = (words, rows, gradients, all_rows), (members, offsets, place, columns)
     found, money = (gain, cut, left), (prices, price, group, bought, opened)
-    wanted = np.empty(words.shape[0], np.bool_)
-    for b in range(words.shape[0]):
-        wanted[b] = block_is_wanted(b, members, offsets, allowed)
+    room = tables[me], splits[me], right_rows[me], packed[me]
+    scratch = sums[me, 0], sums[me, 1], gains[me]
     for depth in range(max_depth):
         if plan[DONE]:
             break
         _sweep(
-            data, layout, wanted, tree, bounds, level, jobs, plan, divides, private[me], shared, team, depth
+            data, layout, use, tree, bounds, level, jobs, plan, divides, private[me], room, shared, team, depth
         )  # fmt: skip
         if team > 1 and not meet(shared, team, times + 1):
             return
         _scan(
-            layout, wanted, allowed, tree, level, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
-            found, min_leaf, shared, max_depth + 1 + depth,
+            layout, use, allowed, level, totals, jobs, plan, private, held[(depth + 1) % 2], held[depth % 2],
+            found, min_leaf, scratch, shared, max_depth + 1 + depth,
         )  # fmt: skip
         if team > 1 and not meet(shared, team, times + 2):
             return
         if me == 0:
             _take_splits(
-                tree, net, order, level, plan, picks, found, money, unit, rate, floor, at_once
+                net, order, level, plan, picks, pending, found, money, unit, rate, floor, at_once
             )
             _plan_level(
-                tree, level, jobs, plan, divides, picks, gain, min_leaf, depth == max_depth - 1
-            )
+                tree, level, totals, jobs, plan, divides, picks, gain, min_leaf, depth == max_depth - 1
+            )  # fmt: skip
         if team > 1 and not meet(shared, team, times + 3):
             return
         times += 3
     if leaf.shape[0] > 0:
         _label(
-            data, layout, tree, bounds, plan, leaf, curvature, bends[me], shared, team, max_depth
-        )
+            data, layout, tree, bounds, plan, leaf, curvature, bends[me], room, shared, team, max_depth
+        )  # fmt: skip

@@ -17,7 +17,7 @@ BLOCK_BYTES = 1 << 19
 """Rows of this size stay in the cache while one tree after the other passes over them."""
 
 
-@kernel()
+@kernel(lean=True)
 def _next_node(node, x):
     """Child that a row with value ``x`` goes to."""
     left, right = node["left"], node["right"]  # loaded before the test: a select, not a jump
@@ -26,7 +26,7 @@ def _next_node(node, x):
     return left if x <= node["threshold"] else right
 
 
-@kernel()
+@kernel(lean=True)
 def add_nodes(raw, low, n, value, at, output):
     """Add what the nodes reached by rows ``low..low + n`` say to their raw outputs.
 
@@ -41,7 +41,7 @@ def add_nodes(raw, low, n, value, at, output):
                 raw[low + j, k] += value[at[j], k]
 
 
-@kernel()
+@kernel(lean=True)
 def add_trees(raw, row, value, at, output, n_trees):
     """Add what the nodes reached in the first trees say to the raw output of one row."""
     for tree in range(n_trees):
@@ -52,7 +52,7 @@ def add_trees(raw, row, value, at, output, n_trees):
                 raw[row, k] += value[at[tree], k]
 
 
-@kernel()
+@kernel(lean=True)
 def finish(raw, low, high, base, average, n_trees):
     """Turn the sums over trees into the raw outputs of rows ``low..high``."""
     for row in range(low, high):
@@ -121,7 +121,7 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
         finish(raw, low, high, base, average, root.shape[0])
 
 
-@kernel()
+@kernel(lean=True)
 def _fits(feature, price, group, opened, fee, left):
     """What a feature would cost now, or -1 if that is more than what is left."""
     amount = price[feature]
