@@ -225,6 +225,9 @@ most one point on average. It is a mean: test rows may lose more or less. Test r
 how accurate it is; ± is the standard error of the paired difference. The last column does what a reader of the
 paper's plots does, and chooses on the test curve itself: it flatters every method.
 
+"Within a budget" is the plain way to use a gate: the budget is the existing model's cost less what the paper saves,
+31 % of it on the Letters, and the most accurate model on validation rows that fits is taken, as `budget=` does.
+
 What max_drop is worth was tried on validation rows alone: divided at random 40 to 60 times, one part chose, the other
 judged.
 
@@ -233,6 +236,11 @@ judged.
 | best on all | 1.51 | 32 % | 85 | 1.69 | 32 % | 20 |
 | with a standard error to spare | 0.80 | 60 % | 70 | 1.02 | 65 % | 15 |
 | max_drop | 0.68 | 73 % | 55 | 0.52 | 80 % | 9 |
+
+What holds, by a budget: on the Letters ADAPT-GBRT saves 35 % in front of the SVM and 31 % in front of the forest, and
+loses 0.85 and 0.12 points: within one point at the paper's saving for both. In three random divisions of the same rows
+it saves 31 to 42 % and loses 0.63 points in front of the SVM and 0.29 in front of the forest in the mean; one of the
+six runs loses more than a point (1.10).
 
 What holds, by max_drop. In front of the SVM of the Letters ADAPT-GBRT saves 41.5 % (the paper: 31) and loses 0.90
 points; on Forest 60 % (32) and 0.15; on the MiniBooNE sample 76 % (63) and 0.75; on CIFAR 8 % (12) and 0.90. On the
@@ -244,7 +252,8 @@ What does not hold:
 
 - In front of the forest of the Letters max_drop saves 45 % and loses 1.72 ± 0.33 points. With half a point to lose it
   saves 44 % and loses 0.87. The SVM's then saves 16 % only: between half a point and one its curve is flat, and where
-  it crosses is decided by a few of 4,000 rows. No single setting of the rule has both within one point at 31 %.
+  it crosses is decided by a few of 4,000 rows. No single setting of this rule has both within one point at 31 %:
+  the cheapest model that may lose a point is a harder thing to choose than the best within a budget.
 - On the Letters Greedy Miser with the same deep trees, and 300 rounds, answers from 9 of 16 features with 96.9 %: a
   saving of 44 % without any gate. ADAPT-GBRT with 100 rounds is not better. With trees of depth 6 and no Newton
   steps Greedy Miser never came within a point, and ADAPT-GBRT saved 30.5 %.
@@ -284,7 +293,8 @@ six values saved 0.8 %.
   on test rows; the 200 rounds were tried after that, on validation rows. Heart's settings were tried on folds of two
   other divisions of the same patients.
 - The parts were run one by one and gathered with `--results`. Half a point to lose was run on the Letters only; the
-  script now has it for all gates. The random divisions were not run again.
+  script now has it for all gates; the budget was run with ADAPT-GBRT and Greedy Miser on the Letters. It was made a
+  rule after the test figures of the other two had been seen; it has nothing to set but the paper's own figure.
 - Speeds are of two threads with nothing else running. Reading and binning the rows is part of each fit and weighs on
   100 trees more than on the 2,100 of ADAPT-GBRT. Against 2,000 rounds of Greedy Miser its rate is 0.79, against 100
   rounds 0.99; the target was half.

@@ -126,8 +126,8 @@ for bills, votes and putting the trees together. Counting large nodes with colum
 and is not faster. Pruning stays far under a minute (met)."""
 
 YAHOO_NOTES = """The 140 trees of the target take less than four minutes and 0.93 GB above the data. Time grows
-linearly with the trees, memory by 3 MB a tree; four times the rows need five times of it. With the growth of today 8 and
-35 trees on all rows were run again: 19.3 and 60.3 s, 0.55 and 0.62 GB."""
+linearly with the trees, memory by 3 MB a tree; four times the rows need five times of it. With the growth of today
+8 and 35 trees on all rows were run again: 19.3 and 60.3 s, 0.55 and 0.62 GB."""
 
 
 def fitted(method: str, train: Any, valid: Any, seed: int) -> Any:
