@@ -110,9 +110,9 @@ def prune_from(name: str, start: str, way: str, args: Any) -> dict[str, Any]:
     return {"points": points, "cpu": took}
 
 
-def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
+def chosen(points: list[dict[str, Any]], within: float = 0.005) -> dict[str, Any]:
     """The cheapest pruning within 0.5 points of the start forest's error, on the pruning rows."""
-    allowed = points[0]["valid"][1] + 0.005
+    allowed = points[0]["valid"][1] + within
     good = [p for p in points[1:] if p["valid"][1] <= allowed]
     return min(good or points[1:2], key=lambda p: p["valid"][0])
 
