@@ -105,7 +105,10 @@ grown on as many labels: that one is 0.73 points better than the start forest, h
 makes up for pruning is thus the labels of the pruning rows. At 16 features of which a row reads 15.6, and with 40
 trees that share them, there is little to leave out."""
 
-SPARE_NOTES = """So within 0.5 points, without a label more, a tenth of the bill of Letters can be saved, not more. This choice was made last, with all test errors in view."""
+SPARE_NOTES = (
+    "So within 0.5 points, without a label more, a tenth of the bill of Letters can be saved, not more. This choice was "
+    "made last, with all test errors in view."
+)
 
 SPEED_NOTES = """Prediction with bills is faster than scikit-learn's `predict` (target met): the two calls
 `predict` and `cost` take 0.85 of its time, one walk for both 0.45. The first call after `fit` also lays the
@@ -256,8 +259,8 @@ def _to_spare(draws: list[list[dict[str, Any]]]) -> str:
     saved = [100 * (1 - after[0] / before[0]) for before, after in pairs]
     lost = [100 * (after[1] - before[1]) for before, after in pairs]
     return (
-        "With half of the half point to spare (at most 0.25 points more error on the pruning rows) and leaves refitted on "
-        f"the training rows alone, the {len(draws)} draws save {min(saved):.1f} to {max(saved):.1f} % "
+        "With half of the half point to spare (at most 0.25 points more error on the pruning rows) and leaves refitted "
+        f"on the training rows alone, the {len(draws)} draws save {min(saved):.1f} to {max(saved):.1f} % "
         f"({np.mean(saved):.1f} ±{np.std(saved, ddof=1):.1f}) and lose {min(lost):+.2f} to {max(lost):+.2f} points "
         f"({np.mean(lost):+.2f} ±{np.std(lost, ddof=1):.2f}), {sum(x <= 0.5 for x in lost)} of them at most 0.5. "
         f"{SPARE_NOTES}\n\n"
