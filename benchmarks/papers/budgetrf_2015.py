@@ -106,8 +106,8 @@ makes up for pruning is thus the labels of the pruning rows. At 16 features of w
 trees that share them, there is little to leave out."""
 
 SPARE_NOTES = (
-    "So within 0.5 points, without a label more, a tenth of the bill of Letters can be saved, not more. This choice was "
-    "made last, with all test errors in view."
+    "So within 0.5 points, without a label more, a tenth of the bill of Letters can be saved, not more. This choice "
+    "was made last, with all test errors in view."
 )
 
 SPEED_NOTES = """Prediction with bills is faster than scikit-learn's `predict` (target met): the two calls
