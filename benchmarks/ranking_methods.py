@@ -196,7 +196,7 @@ def miser(problem: Problem, quick: bool) -> Iterator[Point]:
         # A threshold so large that nobody leaves is one of the combination's settings, too.
         yield replace(alone, method="Greedy Miser + Early Exit", setting=f"{setting}, s=inf")
         spread = float(np.std(cut.predict(held.X)))
-        for share in (0.6, 1.0, 1.3, 1.8, 3.0, 5.0):
+        for share in (0.6, 1.0, 1.3, 1.5, 1.8, 2.3, 3.0, 5.0):
             both = f"{setting}, s={share:g} sd"
             yield with_exits(problem, "Greedy Miser + Early Exit", both, cut, share * spread)
 
