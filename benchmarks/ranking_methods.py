@@ -77,7 +77,8 @@ class Problem:
     chain: tuple[float, float] = (-1.6, -0.6)
     """Powers of ten between which Cronus' lam lies, for a mean price of 1."""
     more: int = 1
-    """How many times as many trees Greedy Miser may have: on features bought already they are free."""
+    """How many times as many trees Greedy Miser and Cronus may have: on features bought already they are
+    free for the one, and the other starts from small ones and keeps only some."""
     every: int = EVERY
     """Rounds from one exit to the next."""
     shares: tuple[float, ...] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5)
@@ -205,7 +206,8 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     """Trees of depth 2 to choose from; thresholds are placed on validation documents."""
     train, held = problem.train, problem.held
     relevant = train.y >= (2 if train.y.max() > 2 else 1)
-    trees, _ = best_round(booster(problem, 2).fit(train.X, train.y, problem.weight), held)
+    many = booster(problem, 2).set_params(n_rounds=problem.more * problem.rounds)
+    trees, _ = best_round(many.fit(train.X, train.y, problem.weight), held)
     dear = problem.costs.n_features / float(problem.costs.total)
     lams = dear * np.logspace(*problem.chain, 3 if quick else 8)
     model = CascadeClassifier(
