@@ -44,38 +44,35 @@ def walk(trees, row):
 
 
 def walk_limited(trees, row, price, group, fee, evaluation, limit):
-    """The same under a limit: one list of waiting trees per feature, served in order of arrival."""
+    """The same under a limit: in each round, the trees name what they need next, in their order."""
     used = trees.n_trees if evaluation == 0 else min(trees.n_trees, limit // evaluation)
     money = limit - used * evaluation
-    at = [int(trees.root[t]) for t in range(used)]
-    bought, refused, opened, queue = set(), set(), set(), []
+    bought, refused, opened = set(), set(), set()
 
-    def go_on(tree):
-        while (column := int(trees.feature[at[tree]])) >= 0 and column in bought:
-            node = at[tree]
+    def stands(tree):
+        node = int(trees.root[tree])
+        while (column := int(trees.feature[node])) in bought:
             value = float(np.float32(row[column])) if trees.single else float(row[column])
-            at[tree] = child(trees, node, value)
-        if column >= 0 and column not in refused:
-            waiting = next((trees_ for c, trees_ in queue if c == column), None)
-            if waiting is None:
-                queue.append((column, [tree]))
-            else:
-                waiting.append(tree)
+            node = child(trees, node, value)
+        return node
 
-    for tree in range(used):
-        go_on(tree)
-    while queue:
-        column, waiting = queue.pop(0)
-        amount = price[column]
-        if group[column] >= 0 and group[column] not in opened:
-            amount += fee[group[column]]
-        if amount > money:
-            refused.add(column)
-            continue
-        money -= amount
-        bought.add(column)
-        if group[column] >= 0:
-            opened.add(group[column])
-        for tree in waiting:
-            go_on(tree)
-    return raw_output(trees, at), bought, used, limit - money
+    while True:
+        needed = []
+        for tree in range(used):
+            column = int(trees.feature[stands(tree)])
+            if column >= 0 and column not in refused and column not in needed:
+                needed.append(column)
+        if not needed:
+            nodes = [stands(tree) for tree in range(used)]
+            return raw_output(trees, nodes), bought, used, limit - money
+        for column in needed:
+            amount = price[column]
+            if group[column] >= 0 and group[column] not in opened:
+                amount += fee[group[column]]
+            if amount > money:
+                refused.add(column)
+                continue
+            money -= amount
+            bought.add(column)
+            if group[column] >= 0:
+                opened.add(group[column])

@@ -24,7 +24,7 @@ def two_stumps(**options):
     return TreePolicy(Costs([1, 2, 4]), Output("value"), trees)
 
 
-def test_lines_are_served_in_the_order_in_which_they_formed():
+def test_a_round_asks_in_the_order_of_the_trees():
     case = two_stumps().begin()
     assert case.wants(None) == [(1,), (0,)]
     case.learn(1, 0.0)
@@ -34,6 +34,35 @@ def test_lines_are_served_in_the_order_in_which_they_formed():
     case.learn(2, 1.0)
     assert case.wants(None) == []
     assert case.answer().tolist() == [100.0 + 0.0 + 40.0]
+
+
+def test_a_round_ends_before_the_next_begins():
+    """The second tree could go on to feature 2, but the first still waits for 1."""
+    case = two_stumps().begin()
+    assert case.wants(None) == [(1,), (0,)]
+    case.learn(0, 0.0)
+    assert case.answer().tolist() == [100.0 + 0.5 + 20.0], "an answer uses all that is known"
+    assert case.wants(None) == [(1,)]
+    case.learn(1, 0.0)
+    assert case.wants(None) == [(2,)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), looks=st.booleans())
+def test_one_at_a_time_or_all_at_once_buys_in_the_same_order(seed, looks):
+    rng = np.random.default_rng(seed)
+    policy = TreePolicy(random_costs(rng), Output("value"), random_trees(rng, n_trees=6))
+    row, orders = random_rows(rng, 1)[0], []
+    for at_a_time in (1, 5):
+        case, order = policy.begin(), []
+        while wanted := case.wants(None)[:at_a_time]:
+            order += [feature for (feature,) in wanted]
+            case.learn_all({feature: float(row[feature]) for (feature,) in wanted})
+            if looks:
+                case.answer()
+        orders.append(order)
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == len(set(orders[0]))
 
 
 def test_refused_features_leave_their_trees_at_the_mean():

@@ -154,14 +154,13 @@ class LazyCase(TreeCase):
     """Stops after two purchases, which a batch does not."""
 
     def wants(self, left):
-        return super().wants(left) if len(self._known) < 2 else []
+        return super().wants(left) if self._known.sum() + len(self._news) < 2 else []
 
 
 class SessionsDiffer(HonestTrees):
     class Policy(TreePolicy):
         def begin(self):
-            honest = super().begin()
-            return LazyCase(honest._lists, honest._evaluation)
+            return LazyCase(self)
 
     policy_class = Policy
 
@@ -342,8 +341,7 @@ class CheapFirstCase(TreeCase):
 class ReordersUnderBudget(HonestTrees):
     class Policy(TreePolicy):
         def begin(self):
-            honest = super().begin()
-            return CheapFirstCase(honest._lists, honest._evaluation)
+            return CheapFirstCase(self)
 
         def batch(self, X, limit=None, *, billed=True):
             return (

@@ -135,18 +135,15 @@ def walk_limited(
     X, nodes, value, root, output, base, average, price, group, fee, evaluation, limit, raw, acquired,
     evaluated, start, stop,
 ):  # fmt: skip
-    """The same under a budget per row: features are bought first come, first served.
+    """The same under a budget per row: features are bought in rounds.
 
-    Trees queue up for the features they need next; a feature is bought when it reaches the head of
-    the queue and fits into what is left, otherwise every tree that needs it stops where it stands.
-    This is the order in which a session asks (see ``policy.tree.TreeCase``).
+    A round is for the features at which trees stand, in the order of the trees; each is bought if it
+    fits into what is left, otherwise every tree that needs it stops where it stands. Then all trees
+    walk on. This is the order in which a session asks (see ``policy.tree.TreeCase``).
     """
     n_features, n_trees = X.shape[1], root.shape[0]
     at = np.empty(n_trees, np.int32)
-    following = np.empty(n_trees, np.int32)  # next tree in the line for the same feature
-    first = np.empty(n_features, np.int32)
-    last = np.empty(n_features, np.int32)
-    queue = np.empty(n_features, np.int32)
+    wanted = np.empty(n_features, np.int32)
     state = np.empty(n_features, np.int8)
     opened = np.empty(fee.shape[0], np.bool_)
     for row in range(start, stop):
@@ -156,47 +153,28 @@ def walk_limited(
         used = n_trees if evaluation == 0 else min(n_trees, money // evaluation)
         money -= used * evaluation
         evaluated[row] = used
-        head = tail = 0
-        pending = -1  # trees whose current feature has just become known
-        step = 0
-        while True:
-            if step < used:  # the start: every tree lines up once, in order
-                tree = step
-                at[tree] = root[tree]
-                step += 1
-            elif pending >= 0:
-                tree = pending
-                pending = following[tree]
-            elif head < tail:
-                feature = queue[head]
-                head += 1
+        at[:used] = root[:used]
+        n_wanted = -1
+        while n_wanted != 0:
+            n_wanted = 0
+            for tree in range(used):
+                feature = nodes[at[tree]]["feature"]
+                while feature >= 0 and state[feature] == BOUGHT:
+                    at[tree] = _next_node(nodes[at[tree]], X[row, feature])
+                    feature = nodes[at[tree]]["feature"]
+                if feature >= 0 and state[feature] == UNKNOWN:
+                    state[feature] = WAITED
+                    wanted[n_wanted] = feature
+                    n_wanted += 1
+            for place in range(n_wanted):
+                feature = wanted[place]
                 amount = _fits(feature, price, group, opened, fee, money)
-                if amount < 0:
-                    state[feature] = REFUSED
-                else:
+                state[feature] = REFUSED if amount < 0 else BOUGHT
+                if amount >= 0:
                     money -= amount
+                    acquired[row, feature] = True
                     if group[feature] >= 0:
                         opened[group[feature]] = True
-                    state[feature] = BOUGHT
-                    acquired[row, feature] = True
-                    pending = first[feature]
-                continue
-            else:
-                break
-            while nodes[at[tree]]["feature"] >= 0 and state[nodes[at[tree]]["feature"]] == BOUGHT:
-                feature = nodes[at[tree]]["feature"]
-                at[tree] = _next_node(nodes[at[tree]], X[row, feature])
-            feature = nodes[at[tree]]["feature"]
-            if feature >= 0 and state[feature] != REFUSED:
-                following[tree] = -1
-                if state[feature] == UNKNOWN:
-                    state[feature] = WAITED
-                    first[feature] = tree
-                    queue[tail] = feature
-                    tail += 1
-                else:
-                    following[last[feature]] = tree
-                last[feature] = tree
         add_trees(raw, row, value, at, output, used)
         finish(raw, row, row + 1, base, average, used)
 

@@ -206,8 +206,8 @@ class Till:
         """Feature, own price and fee of each member that is not paid for yet."""
         return self._draft(bundle)[0]
 
-    def _draft(self, bundle: Bundle) -> tuple[list[tuple[int, int, int]], set[int], int]:
-        """The lines of a purchase, the groups that are open after it, what it costs."""
+    def _draft(self, bundle: Bundle) -> tuple[list[tuple[int, int, int]], int]:
+        """The lines of a purchase, and what it costs."""
         opened, lines, amount = self._open.copy(), [], 0
         have, price, group = self._have, self._price, self._group
         for feature in bundle:
@@ -219,11 +219,11 @@ class Till:
                 fee = self._fee[of]
             lines.append((feature, own, fee))
             amount += own + fee
-        return lines, opened, amount
+        return lines, amount
 
     def buy(self, bundle: Bundle, evaluated: int) -> bool:
         """Buy a whole bundle if it fits; say whether it did."""
-        amount = self._draft(bundle)[2]
+        amount = self._draft(bundle)[1]
         left = self.left(evaluated)
         if left is not None and amount > left:
             return False
@@ -231,13 +231,16 @@ class Till:
         self.take(bundle)
         return True
 
-    def pay(self, bundle: Bundle) -> list[tuple[int, int, int]]:
-        """Pay list prices and the fees that they open, whatever is left; the lines of the bill."""
-        lines, opened, amount = self._draft(bundle)
-        self.spent += amount
-        self._have.update(bundle)
-        self._open = opened
-        return lines
+    def pay(self, bundle: Bundle) -> tuple[Bundle, dict[int, int]]:
+        """Pay list prices and the fees that they open, whatever is left.
+
+        Gives what was not paid for before, and the fees by the feature that opened the group.
+        """
+        new = tuple(feature for feature in bundle if feature not in self._have)
+        fees = {f: fee for f, _, fee in self._draft(new)[0] if fee} if self._fee else {}
+        self.spent += sum(map(self._price.__getitem__, new)) + sum(fees.values())
+        self.take(new)
+        return new, fees
 
     def copy(self) -> Till:
         """A till to draft purchases on."""
@@ -252,7 +255,9 @@ class Till:
     def take(self, bundle: Bundle) -> None:
         """Note features as paid for at their list price, and their groups as opened."""
         self._have.update(bundle)
-        self._open.update(self._group[feature] for feature in bundle if self._group[feature] >= 0)
+        if self._fee:
+            group = self._group
+            self._open.update(group[feature] for feature in bundle if group[feature] >= 0)
 
 
 def _update(digest: Any, item: Any) -> None:

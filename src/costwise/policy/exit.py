@@ -12,9 +12,9 @@ import numpy.typing as npt
 from costwise.core.queries import Queries
 from costwise.costs import Costs
 from costwise.policy.base import Floats, Outcome, Policy, State
-from costwise.policy.exit_case import QueryCase, StagedCase
+from costwise.policy.exit_case import Lists, QueryCase, StagedCase
 from costwise.policy.output import Output
-from costwise.policy.tree import TreePolicy, _Lists, check_arrays
+from costwise.policy.tree import TreePolicy, check_arrays
 
 Ints = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.bool_]
@@ -62,7 +62,7 @@ class ExitPolicy(Policy):
         self.rule = rule
         self.levels = levels
         self.keep = keep
-        self._lists: _Lists | None = None
+        self._lists: Lists | None = None
         self._packed: Any = None
         starts = [0, *ends.tolist()]
         self._stages: list[tuple[int, int]] = list(itertools.pairwise(starts))
@@ -77,9 +77,9 @@ class ExitPolicy(Policy):
         """Whether rows decide for themselves."""
         return self.rule == "probability"
 
-    def _nodes(self) -> _Lists:
+    def _nodes(self) -> Lists:
         if self._lists is None:
-            self._lists = _Lists(self.model.trees)
+            self._lists = Lists(self.model.trees)
         return self._lists
 
     def begin(self) -> StagedCase:

@@ -4,27 +4,51 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from costwise.policy.base import Bundle, Floats
-from costwise.policy.tree import TreeCase
+from costwise.core.trees import Trees
+from costwise.policy.base import Bundle, Case, Floats
+from costwise.policy.tree import answer_at
 
 if TYPE_CHECKING:
     from costwise.policy.exit import ExitPolicy
 
 
-class StagedCase(TreeCase):
-    """One row: the trees of a stage walk side by side, and the next stage starts when all stand."""
+class Lists:
+    """The nodes as Python lists: for the few trees of a stage they are faster than arrays."""
+
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+        self.feature: list[int] = trees.feature.tolist()
+        self.threshold: list[float] = trees.threshold.tolist()
+        self.left: list[int] = trees.left.tolist()
+        self.right: list[int] = trees.right.tolist()
+        self.missing: list[int] = np.where(trees.missing_left, trees.left, trees.right).tolist()
+        self.root: list[int] = trees.root.tolist()
+        self.first_value: list[float] = trees.value[:, 0].tolist()
+
+
+class StagedCase(Case):
+    """One row: the trees of a stage walk side by side, and the next stage starts when all stand.
+
+    Trees that wait for a feature stand in its line, and lines are served in the order in which they
+    formed.
+    """
 
     def __init__(self, policy: ExitPolicy) -> None:
-        super().__init__(policy._nodes(), policy.costs.flat.evaluation)
         self._policy = policy
+        self._lists = policy._nodes()
+        self._evaluation = policy.costs.flat.evaluation
+        self._at: list[int] = []
+        self._known: dict[int, float] = {}
+        self._refused: set[int] = set()
+        self._line: dict[int, list[int]] = {}
+        self._stopped: dict[int, list[int]] = {}
         self._stage = 0
         self._over = False
-        self._started = True
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The features at which lines stand; a stage that is complete makes way for the next."""
@@ -59,12 +83,53 @@ class StagedCase(TreeCase):
         self._stage += 1
         self.evaluated += last - first
         self._at += self._lists.root[first:last]
-        self._walk([range(first, last)])
+        self._walk(range(first, last))
 
     @property
     def waiting(self) -> list[int]:
         """Features at which lines stand, in the order in which they formed."""
         return list(self._line)
+
+    def learn(self, feature: int, value: float) -> None:
+        """Walk on every tree that stood in line for the feature."""
+        self._known[feature] = float(np.float32(value)) if self._lists.trees.single else value
+        self._refused.discard(feature)
+        # It may have been refused before and turn up all the same.
+        self._walk(self._line.pop(feature, None) or self._stopped.pop(feature, []))
+
+    def refuse(self, bundle: Bundle) -> None:
+        """Leave the trees that stand in line for it where they are."""
+        for feature in bundle:
+            self._refused.add(feature)
+            if feature in self._line:
+                self._stopped[feature] = self._line.pop(feature)
+
+    def why(self, feature: int) -> str:
+        """How many trees stand in line for it."""
+        return f"{len(self._line.get(feature, ()))} of {self.evaluated} trees wait for it"
+
+    def _walk(self, trees: Iterable[int]) -> None:
+        """Let trees go as far as they can, one after the other."""
+        lists, known, at = self._lists, self._known, self._at
+        for tree in trees:
+            node = at[tree]
+            while (feature := lists.feature[node]) >= 0:
+                if feature not in known:
+                    waiting = self._stopped if feature in self._refused else self._line
+                    waiting.setdefault(feature, []).append(tree)
+                    break
+                value = known[feature]
+                if value <= lists.threshold[node]:
+                    node = lists.left[node]
+                elif value == value:
+                    node = lists.right[node]
+                else:
+                    node = lists.missing[node]
+            at[tree] = node
+
+    def answer(self) -> Floats:
+        """Add up the nodes reached, in the order of the trees."""
+        return answer_at(self._lists.trees, self._at)
 
 
 class QueryCase:

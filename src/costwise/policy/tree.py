@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ class TreePolicy(Policy):
                 f"over {as_float(MOST_QUANTA):,.0f}. Use a larger unit."
             )
         self.trees = trees
-        self._lists: _Lists | None = None
+        self._nodes: _Nodes | None = None
         self._packed: Any = None
         self._tests: Any = None
         self._deep: Any = None
@@ -57,9 +56,12 @@ class TreePolicy(Policy):
 
     def begin(self) -> TreeCase:
         """Start a row at the roots."""
-        if self._lists is None:
-            self._lists = _Lists(self.trees)
-        return TreeCase(self._lists, self.costs.flat.evaluation)
+        return TreeCase(self)
+
+    def _listed(self) -> _Nodes:
+        if self._nodes is None:
+            self._nodes = _Nodes(self.trees)
+        return self._nodes
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """All rows by compiled walks, on all cores."""
@@ -162,136 +164,132 @@ class TreePolicy(Policy):
         return cls(costs, output, trees)
 
 
-class _Lists:
-    """The nodes as Python lists: for single rows they are several times faster than arrays."""
+class _Nodes:
+    """The nodes as a single row walks by them, with indices that need no conversion."""
 
     def __init__(self, trees: Trees) -> None:
-        self.feature: list[int] = trees.feature.tolist()
-        self.threshold: list[float] = trees.threshold.tolist()
-        self.left: list[int] = trees.left.tolist()
-        self.right: list[int] = trees.right.tolist()
-        self.missing: list[int] = np.where(trees.missing_left, trees.left, trees.right).tolist()
-        self.root: list[int] = trees.root.tolist()
-        self.output: list[int] = trees.output.tolist()
-        self.base: list[float] = trees.base.tolist()
-        self.value, self.width = trees.value, trees.width
-        self.first_value: list[float] = trees.value[:, 0].tolist() if trees.width == 1 else []
-        self.average, self.single = trees.average, trees.single
-        self.first_lines: dict[int, list[int]] = {}  # trees that wait for a feature at the start
-        for tree, root in enumerate(self.root):
-            if (feature := self.feature[root]) >= 0:
-                self.first_lines.setdefault(feature, []).append(tree)
+        self.root = trees.root.astype(np.intp)
+        self.feature = trees.feature.astype(np.intp)
+        self.threshold = trees.threshold
+        self.child = np.stack([trees.right, trees.left], axis=1).astype(np.intp).ravel()
+        """Where ``2 * node`` goes to the right, ``2 * node + 1`` to the left."""
+        self.missing_left = trees.missing_left
 
 
 class TreeCase(Case):
-    """One row: each tree stands at a node, and the trees that wait for a feature stand in its line.
+    """One row: every tree stands at a node and goes on in rounds.
 
-    Lines are served in the order in which they formed, so buying one feature at a time or all that
-    are wanted at once comes to the same purchases.
+    A round asks for all features at which trees stand, in the order of the trees; once each of them
+    is known or refused, all trees walk on as far as they can. So buying one feature at a time or all
+    that are wanted at once comes to the same purchases.
     """
 
-    def __init__(self, lists: _Lists, evaluation: int) -> None:
-        self._lists = lists
-        self._evaluation = evaluation
-        self._at: list[int] = []
-        self._known: dict[int, float] = {}
-        self._refused: set[int] = set()
-        self._line: dict[int, list[int]] = {}
-        self._stopped: dict[int, list[int]] = {}
+    def __init__(self, policy: TreePolicy) -> None:
+        self._trees, self._nodes = policy.trees, policy._listed()
+        self._evaluation = policy.costs.flat.evaluation
+        self._at = self._nodes.root[:0]
         self._started = False
+        self._round: dict[int, None] = {}  # what is neither known nor refused of it, in order
+        self._refused: set[int] = set()
+        self._news: dict[int, float] = {}  # known, but not walked by yet
+        # One more than there are columns, and never known: where a leaf's -1 points to.
+        self._values = np.zeros(policy.n_features + 1)
+        self._known = np.zeros(policy.n_features + 1, dtype=bool)
+        self._some_empty = False
 
     def wants(self, left: int | None) -> list[Bundle]:
-        """The features at which lines stand; the first call sets the trees going."""
+        """What is left of the round, or else the next round; the first call sets the trees going."""
         if not self._started:
             self._started = True
-            n_trees = len(self._lists.root)
+            n_trees = self._trees.n_trees
             if self._evaluation and left is not None:
                 n_trees = min(n_trees, left // self._evaluation)
             self.evaluated = n_trees
-            self._at = self._lists.root[:n_trees]
-            if n_trees < len(self._lists.root) or self._known or self._refused:
-                self._walk([range(n_trees)])
-            else:
-                self._line = {f: line.copy() for f, line in self._lists.first_lines.items()}
-        return [(feature,) for feature in self._line]
+            self._at = self._nodes.root[:n_trees].copy()
+        if not self._round:
+            here = self._stand()
+            self._round = dict.fromkeys(here[here >= 0].tolist())
+            self._strike(self._refused)
+        return list(zip(self._round, strict=True))
+
+    def _strike(self, features: Iterable[int]) -> None:
+        """Take features off the round."""
+        for feature in features:
+            self._round.pop(feature, None)
 
     def learn(self, feature: int, value: float) -> None:
-        """Walk on every tree that stood in line for the feature."""
+        """Take it in; trees walk on when the round is over, or when somebody looks."""
         self.learn_all({feature: value})
 
     def learn_all(self, values: Mapping[int, float]) -> None:
-        """Walk on every tree that stood in line for one of the features, line after line."""
-        self._walk(self._lines_of(values))
-
-    def _lines_of(self, values: Mapping[int, float]) -> Iterator[list[int]]:
-        """Take in one value after the other, and give the trees that stood in line for it."""
-        single = self._lists.single
-        for feature, value in values.items():
-            self._known[feature] = float(np.float32(value)) if single else value
-            self._refused.discard(feature)
-            # It may have been refused before and turn up all the same.
-            trees = self._line.pop(feature, None) or self._stopped.pop(feature, None)
-            if trees:
-                yield trees
+        """The same for several values."""
+        self._news.update(values)
+        self._strike(values)
+        self._refused.difference_update(values)  # it may turn up all the same
 
     def refuse(self, bundle: Bundle) -> None:
-        """Leave the trees that stand in line for it where they are."""
-        for feature in bundle:
-            self._refused.add(feature)
-            if feature in self._line:
-                self._stopped[feature] = self._line.pop(feature)
+        """Leave the trees that stand at it where they are."""
+        self._refused.update(bundle)
+        self._strike(bundle)
 
     def why(self, feature: int) -> str:
-        """How many trees stand in line for it."""
-        return f"{len(self._line.get(feature, ()))} of {self.evaluated} trees wait for it"
+        """How many trees stand at it."""
+        count = int((self._stand() == feature).sum())
+        return f"{count} of {self.evaluated} trees wait for it"
 
-    def _walk(self, groups: Iterable[Iterable[int]]) -> None:
-        """Let groups of trees go as far as they can, one group after the other."""
-        lists, known, line, at = self._lists, self._known, self._line, self._at
-        features, thresholds = lists.feature, lists.threshold
-        lefts, rights, missing = lists.left, lists.right, lists.missing
-        for tree in itertools.chain.from_iterable(groups):
-            node = at[tree]
-            while (feature := features[node]) >= 0:
-                if feature not in known:
-                    waiting = self._stopped if feature in self._refused else line
-                    if feature in waiting:
-                        waiting[feature].append(tree)
-                    else:
-                        waiting[feature] = [tree]
-                    break
-                value = known[feature]
-                if value <= thresholds[node]:
-                    node = lefts[node]
-                elif value == value:
-                    node = rights[node]
-                else:
-                    node = missing[node]
-            at[tree] = node
+    def _stand(self) -> npt.NDArray[np.intp]:
+        """Let all trees go as far as they can; the features at which they stand, -1 at leaves."""
+        if self._news:
+            self._take_in()
+            self._walk()
+        return self._nodes.feature.take(self._at)
+
+    def _take_in(self) -> None:
+        """Bring what was learned since the last walk into the arrays."""
+        n = len(self._news)
+        columns = np.fromiter(self._news, np.intp, n)
+        values = np.fromiter(self._news.values(), np.float64, n)
+        self._values[columns] = values.astype(np.float32) if self._trees.single else values
+        self._known[columns] = True
+        self._some_empty = self._some_empty or bool(np.isnan(values).any())
+        self._news.clear()
+
+    def _walk(self) -> None:
+        """Move the trees that can go on, all of them one node at a time."""
+        nodes, known, at = self._nodes, self._known, self._at
+        feature = nodes.feature.take(at)
+        moving = known.take(feature).nonzero()[0]
+        node, feature = at.take(moving), feature.take(moving)
+        while len(moving):
+            value = self._values.take(feature)
+            left = value <= nodes.threshold.take(node)
+            if self._some_empty:
+                left |= np.isnan(value) & nodes.missing_left.take(node)
+            node = nodes.child.take(2 * node + left)
+            at[moving] = node
+            feature = nodes.feature.take(node)
+            on = known.take(feature).nonzero()[0]
+            moving, node, feature = moving.take(on), node.take(on), feature.take(on)
 
     def answer(self) -> Floats:
         """Add up the nodes reached, in the order of the trees."""
-        lists = self._lists
-        total = [0.0] * len(lists.base)
-        if lists.width == 1:
-            for output, node in zip(lists.output, self._at, strict=False):
-                total[output] += lists.first_value[node]
-        else:
-            total = _row_by_row_sum(lists.value[self._at]) if self._at else total
-        if not lists.average:
-            return np.array([b + t for b, t in zip(lists.base, total, strict=True)])
-        if self.evaluated == 0:
-            return np.array(lists.base)
-        return np.array([t / self.evaluated for t in total])
+        self._stand()
+        return answer_at(self._trees, self._at)
 
 
-def _row_by_row_sum(rows: Floats) -> list[float]:
-    """Sum of rows, one row after the other: numpy's own sum would add in pairs."""
-    total = np.zeros(rows.shape[1])
-    for row in rows:
-        total += row
-    result: list[float] = total.tolist()
-    return result
+def answer_at(trees: Trees, at: npt.ArrayLike) -> Floats:
+    """Raw output of the first trees, standing at these nodes: added one tree after the other.
+
+    numpy's own sum would add in pairs, and give other bits than a batch.
+    """
+    values = trees.value.take(np.asarray(at, dtype=np.intp), axis=0)
+    if trees.width == 1:
+        total = np.bincount(trees.output[: len(values)], values[:, 0], trees.n_outputs)
+    else:
+        total = np.add.accumulate(values, axis=0)[-1:].sum(axis=0)  # zeros where nothing stands
+    if not trees.average:
+        return trees.base + total
+    return total / len(values) if len(values) else trees.base.copy()
 
 
 def check_arrays(

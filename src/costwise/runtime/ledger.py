@@ -45,9 +45,10 @@ class Entry:
 
 
 class _Purchases(NamedTuple):
-    """What was bought at once at list prices: column, price and fee in quanta of each."""
+    """What was bought at once at list prices: columns, and the fees in quanta that some of them opened."""
 
-    lines: list[tuple[int, int, int]]
+    features: tuple[int, ...]
+    fees: dict[int, int]
     costs: Costs
 
 
@@ -56,13 +57,14 @@ def _spell_out(line: Any) -> list[Entry]:
     if isinstance(line, Entry):
         return [line]
     if isinstance(line, _Purchases):
-        costs, groups = line.costs, line.costs.lists[1]
+        costs, fees, (prices, groups, _) = line.costs, line.fees, line.costs.lists
         return [
             Entry(
-                costs.name(feature), "bought", as_decimal(price), as_decimal(fee),
-                costs.group_names[groups[feature]] if fee else None,
+                costs.name(feature), "bought", as_decimal(prices[feature]),
+                as_decimal(fees.get(feature, 0)),
+                costs.group_names[groups[feature]] if feature in fees else None,
             )
-            for feature, price, fee in line.lines
+            for feature in line.features
         ]  # fmt: skip
     feature, kind, price, fee, group, count = line
     return [Entry(feature, kind, as_decimal(price), as_decimal(fee), group if fee else None, count)]
@@ -105,9 +107,9 @@ class Ledger:
         """Append a line given in quanta."""
         self._lines.append((feature, kind, price, fee, group, count))
 
-    def note_purchases(self, lines: list[tuple[int, int, int]], costs: Costs) -> None:
-        """Append features bought at their list price: column, price and fee in quanta."""
-        self._lines.append(_Purchases(lines, costs))
+    def note_purchases(self, features: tuple[int, ...], fees: dict[int, int], costs: Costs) -> None:
+        """Append features bought at their list price, with the fees in quanta that they opened."""
+        self._lines.append(_Purchases(features, fees, costs))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -132,9 +132,9 @@ class Session:
             self._known.update(told)  # type: ignore[arg-type]
         else:
             self._take_in(told, stated)
-        known, gone, self._offered = self._known, self._gone, []
-        self._pending = [f for f in self._pending if f not in known and f not in gone]
-        if self._pending and gone:
+        self._offered = []
+        self._pending = [f for f in self._pending if f not in told]
+        if self._pending and self._gone:
             # Without what cannot be had, the rest of its bundle may be of no use any more.
             wanted = {f for bundle in self._case.wants(self._left()) for f in bundle}
             self._pending = [f for f in self._pending if f in wanted]
@@ -234,7 +234,7 @@ class Session:
 
     def _pay_list(self, features: tuple[int, ...]) -> None:
         """Pay list prices, and the fees that they open."""
-        self.ledger.note_purchases(self._till.pay(features), self.policy.costs)
+        self.ledger.note_purchases(*self._till.pay(features), self.policy.costs)
 
     def _pay(self, feature: int, stated: int | None) -> None:
         if stated is None and feature in self._asked:
