@@ -164,11 +164,13 @@ def predictions(model, X, raw_of):
         with tempfile.TemporaryDirectory() as folder:
             model.save(f"{folder}/model")
             policy = load_policy(f"{folder}/model")
+        names = policy.costs.names_of(range(policy.n_features))
+        values = dict(zip(names, row[0].tolist(), strict=True))  # where the caller has them from
 
         def session():
             run = Session(policy)
             while wanted := run.ask():
-                run.tell({name: float(row[0, policy.costs.index(name)]) for name in wanted})
+                run.tell({name: values[name] for name in wanted})
             return run.prediction
 
         found["session"] = timed(session, 20)

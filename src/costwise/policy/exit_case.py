@@ -95,7 +95,7 @@ class StagedCase(Case):
         self._known[feature] = float(np.float32(value)) if self._lists.trees.single else value
         self._refused.discard(feature)
         # It may have been refused before and turn up all the same.
-        self._walk(self._line.pop(feature, None) or self._stopped.pop(feature, []))
+        self._walk(self._line.pop(feature, []) or self._stopped.pop(feature, []))
 
     def refuse(self, bundle: Bundle) -> None:
         """Leave the trees that stand in line for it where they are."""
