@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 import costwise
+from costwise.core import compile as compiling
+from costwise.core import gradients
 
 SOURCE = Path(costwise.__file__).parent
 
@@ -55,3 +62,65 @@ def test_no_kernel_is_created_within_a_function():
         for line in kernels_below_module_level(path)
     }
     assert not found, "it would be compiled again in every call"
+
+
+FOUND_BY_A_CALL = """
+import numpy as np
+from costwise.core.gradients import friedman
+{before}
+out = np.zeros((1, 3))
+friedman(np.ones((1, 3)), out, 0, 3)
+print(sum(friedman.stats.cache_hits.values()), sum(friedman.stats.cache_misses.values()))
+"""
+
+
+def calls(tmp_path, before):
+    """Whether a call of a kernel in a new process finds it in the cache: hits and misses."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    script = FOUND_BY_A_CALL.format(before=before)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.compiled
+def test_what_is_compiled_ahead_is_found_by_a_call(tmp_path):
+    ahead = "from costwise.core.compile import compile_named"
+    ahead += f"; compile_named({gradients.__name__!r}, 'friedman')"
+    compiled = subprocess.run(
+        [sys.executable, "-c", ahead], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    )
+    assert compiled.returncode == 0
+    assert calls(tmp_path, "") == ["1", "0"]
+
+
+@pytest.mark.compiled
+def test_a_kernel_compiled_by_another_process_is_waited_for(tmp_path):
+    beside = (
+        "from costwise.core import compile as c; c.count_threads = lambda jobs: 2; "
+        "c.compile_beside(friedman); assert friedman in c._BESIDE; c.wait_for(friedman)"
+    )
+    assert calls(tmp_path, beside) == ["1", "0"]
+
+
+def test_no_process_is_started_where_it_is_of_no_use(monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError("no processes here")
+
+    monkeypatch.setattr(compiling.subprocess, "Popen", refuse)
+    monkeypatch.setattr(compiling, "count_threads", lambda jobs: 2)
+    monkeypatch.setattr(compiling, "is_cold", lambda compiled: True)
+    compiling.compile_beside(gradients.friedman)  # cannot be had
+    assert not compiling._BESIDE
+    compiling.wait_for(gradients.friedman)
+    monkeypatch.setattr(compiling.subprocess, "Popen", None)
+    monkeypatch.setattr(compiling, "is_cold", lambda compiled: False)
+    compiling.compile_beside(gradients.friedman)  # is there already
+    monkeypatch.setattr(compiling, "is_cold", lambda compiled: True)
+    monkeypatch.setattr(compiling, "count_threads", lambda jobs: 1)
+    compiling.compile_beside(gradients.friedman)  # one core
+    monkeypatch.setattr(compiling, "count_threads", lambda jobs: 2)
+    monkeypatch.setattr(compiling.sys, "executable", "")
+    compiling.compile_beside(gradients.friedman)  # within another program
+    assert not compiling._BESIDE

@@ -12,13 +12,21 @@ import importlib
 import logging
 import os
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import sigutils
+
+from costwise.core.threads import count_threads
 
 KERNELS: list[Any] = []
 """Every compiled function that was declared with explicit signatures, for :func:`warm_up`."""
+
+_BESIDE: dict[Any, subprocess.Popen[bytes]] = {}
+"""Kernels that another process compiles."""
 
 _logger = logging.getLogger("costwise")
 
@@ -72,9 +80,46 @@ def say_if_cold(compiled: Any) -> None:
     """Tell the user before the first fit on a machine spends its time compiling."""
     if is_cold(compiled):
         _logger.warning(
-            "costwise compiles its kernels, once for this machine: 10 to 20 seconds. "
+            "costwise compiles its kernels, once for this machine: about 10 to 15 seconds. "
             "costwise.warm_up() does it ahead of time."
         )
+
+
+def compile_beside(compiled: Any) -> None:
+    """Have a cold kernel compiled by another process while this one goes on to compile the rest.
+
+    A large kernel is most of a first fit, and numba compiles one at a time in a process. Whoever
+    calls it says :func:`wait_for` before. Where no process can be had, the first call compiles it.
+    """
+    alone = not sys.executable or getattr(sys, "frozen", False) or count_threads(None) == 1
+    if alone or compiled in _BESIDE or not is_cold(compiled):
+        return
+    where, quiet = (compiled.__module__, compiled.__name__), subprocess.DEVNULL
+    command = f"from costwise.core.compile import compile_named; compile_named{where!r}"
+    try:
+        _BESIDE[compiled] = subprocess.Popen(
+            [sys.executable, "-c", command], stdin=quiet, stdout=quiet, stderr=quiet
+        )
+    except OSError:
+        _logger.debug("no second process for %s", where)
+
+
+def wait_for(compiled: Any) -> None:
+    """Wait until no other process compiles the kernel."""
+    if compiled in _BESIDE:
+        _BESIDE.pop(compiled).wait()
+
+
+def compile_named(module: str, name: str) -> None:
+    """Compile a kernel for its fixed signatures and put it into the cache on disk."""
+    _compile(getattr(importlib.import_module(module), name))
+
+
+def _compile(compiled: Any) -> None:
+    for signature in compiled.costwise_signatures:
+        # By types, as a call does: what is compiled by text is cached under that text, and never found.
+        arguments, _ = sigutils.normalize_signature(signature)
+        compiled.compile(tuple(arguments))
 
 
 def warm_up() -> int:
@@ -86,6 +131,5 @@ def warm_up() -> int:
     for module in pkgutil.iter_modules(core.__path__, "costwise.core."):
         importlib.import_module(module.name)
     for compiled in KERNELS:
-        for signature in compiled.costwise_signatures:
-            compiled.compile(signature)
+        _compile(compiled)
     return len(KERNELS)

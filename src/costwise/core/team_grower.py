@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from costwise.core import team_growth as growth
+from costwise.core.compile import compile_beside, wait_for
 from costwise.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SUM
 from costwise.core.grower import COUNT, Grown
 from costwise.core.leaves import LEAF
@@ -78,6 +79,16 @@ class TeamGrower:
             and layout.n_blocks <= MAX_BLOCKS
             and 1 <= max_depth <= MAX_DEPTH
         )
+
+    @staticmethod
+    def expect(n_rows, n_features, max_depth):
+        """Have the kernel compiled while the data is binned, where it will be wanted and is not there."""
+        if (
+            n_rows * n_features >= FEW
+            and n_features <= MAX_BLOCKS * BLOCK
+            and max_depth <= MAX_DEPTH
+        ):
+            compile_beside(growth.grow_together)
 
     def _use(self, allowed):
         """What the allowed features need of each block of columns."""
@@ -151,6 +162,7 @@ class TeamGrower:
             self._use(allowed), self._totals, self._pending, self._tables, self._splits,
             self._right_rows, self._packed, self._sums, self._gains, shared,
         )  # fmt: skip
+        wait_for(growth.grow_together)
         self._threads.run(
             self._team, lambda me: growth.grow_together(*arguments, me), lambda: abandon(shared)
         )

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from costwise.core.compile import say_if_cold
 from costwise.core.leaves import add_values
+from costwise.core.team_grower import TeamGrower
 from costwise.core.threads import Threads, count_threads
 from costwise.core.trees import Trees
 from costwise.costs import Costs, as_floats
@@ -189,6 +190,9 @@ class Miser(CostAware, ABC):
         training = self._read_all(X, y, sample_weight, validation, qid)
         if cap is not None:
             training.allowed = training.costs.flat.price <= cap
+        if training.weight is None and self.penalty != "row" and not self._vector():
+            n_rows, n_features = training.X.shape
+            TeamGrower.expect(n_rows, n_features, self.max_depth)
         with Threads(count_threads(self.n_jobs)) as threads:
             return self._boost(training, training.bin(threads), threads, earlier)
 
