@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import costwise
 from costwise import Costs, DynamicSelectionClassifier
+from costwise.estimators import _selection_data as selection_data
 from costwise.estimators._selection_data import (
     DataSettings,
     assign_folds,
@@ -388,3 +389,20 @@ def test_folds_deal_out_every_class_evenly():
     counts = np.array([np.bincount(folds[codes == c], minlength=5) for c in range(3)])
     assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
     assert np.bincount(folds).max() - np.bincount(folds).min() <= 1
+
+
+@pytest.mark.parametrize(("n", "turns"), [(60, 10), (1200, 5), (6000, 1)])
+def test_the_penalty_is_chosen_on_enough_rows(monkeypatch, n, turns):
+    """A tenth of a small table would leave it to chance: there all rows are set aside in turn."""
+    judged = []
+
+    def spy(scorer, Z, codes, masks, layout):
+        judged.append(Z[:, 0])
+        return log_loss(scorer, Z, codes, masks, layout)
+
+    monkeypatch.setattr(selection_data, "log_loss", spy)
+    X, y = two_stage(n)
+    layout, _ = make_layout(X, Costs(np.ones(5)), None)
+    fit_folds(X, y, 2, layout, DataSettings(None, False, None, 1), 0)
+    assert len(judged) == len(selection_data.STRENGTHS) * turns
+    assert len(np.unique(np.concatenate(judged))) == n * turns // 10

@@ -30,6 +30,10 @@ STRENGTHS = (0.01, 0.1, 1.0)
 """Values of C among which the default classifier chooses; ties go to the smallest. Larger ones make
 probabilities sharper than they are good: policies then stop too early."""
 
+PARTS, JUDGES = 10, 500
+"""Rows are set aside by tenths to choose C, until so many have been: one tenth of a small table would
+leave the choice to chance."""
+
 ABSENT = -30.0
 """Logit of a class that a fold has not seen."""
 
@@ -172,7 +176,7 @@ def fit_folds(
     if n_folds > 1:
         training += [folds != fold for fold in range(n_folds)]
     seeds = rng.integers(0, 2**31, len(training))
-    aside = assign_folds(codes, min(10, len(Z)), rng) == 0
+    parts_aside = assign_folds(codes, min(PARTS, len(Z)), rng)
     if not settings.masked:
         masks = [np.ones((len(Z), layout.n_factors), dtype=bool)]
     elif masks is None:
@@ -182,14 +186,18 @@ def fit_folds(
         chosen = [mask[rows] for mask in masks]
         return fit_scorer(Z[rows], codes[rows], chosen, n_classes, layout, settings, seed)
 
-    def loss(C: float) -> float:
+    def loss(C: float, part: int) -> float:
+        aside = parts_aside == part
         scorer = fit(~aside, _logistic(settings, C), 0)
         return log_loss(scorer, Z[aside], codes[aside], [mask[aside] for mask in masks], layout)
 
     with threadpool_limits(1), ThreadPoolExecutor(count_threads(settings.n_jobs)) as pool:
         if settings.classifier is None:
-            losses = list(pool.map(loss, STRENGTHS))
-            settings = _logistic(settings, STRENGTHS[int(np.argmin(losses))])
+            turns = range(min(int(parts_aside.max()) + 1, -(-JUDGES * PARTS // len(Z))))
+            tried = [(C, part) for C in STRENGTHS for part in turns]
+            losses = np.array(list(pool.map(lambda one: loss(*one), tried)))
+            mean = losses.reshape(len(STRENGTHS), -1).mean(axis=1)
+            settings = _logistic(settings, STRENGTHS[int(np.argmin(mean))])
         scorers = list(pool.map(lambda rows, seed: fit(rows, settings, int(seed)), training, seeds))
     if n_folds == 1:
         return scorers[0], [(np.arange(len(Z)), scorers[0])]
