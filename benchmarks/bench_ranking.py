@@ -45,8 +45,6 @@ ORDER = [
 ]  # fmt: skip
 """The methods, in the order of their colours."""
 
-NOTES = "<!-- notes -->"
-
 COMMAND = "`python benchmarks/bench_ranking.py --data FOLDER --keep FILE --out FILE --plot FILE`"
 
 LEGEND = """
@@ -301,14 +299,6 @@ def draw(path: str, panels: dict[str, dict[str, list[Point]]]) -> None:
     figure.savefig(path, dpi=90)
 
 
-def page(out: str | None, text: str) -> None:
-    """Write the page; notes of an existing one stay."""
-    notes = ""
-    if out and Path(out).exists() and NOTES in (old := Path(out).read_text()):
-        notes = f"\n{NOTES}{old.split(NOTES, 1)[1]}"
-    write(out, text.rstrip() + "\n" + notes)
-
-
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--keep", metavar="FILE", help="where finished parts are kept")
@@ -346,7 +336,7 @@ def main() -> None:
         draw(args.plot, panels)
         place = os.path.relpath(args.plot, Path(args.out or ".").parent)
         figure = f"\n![NDCG@5 against the mean bill]({place})\n"
-    page(args.out, f"# Ranking under a budget\n\n{COMMAND}\n\n{machine()}\n{LEGEND}{figure}{text}")
+    write(args.out, f"# Ranking under a budget\n\n{COMMAND}\n\n{machine()}\n{LEGEND}{figure}{text}")
 
 
 if __name__ == "__main__":

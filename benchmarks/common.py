@@ -66,12 +66,19 @@ def heading(title: str, script: str, given: argparse.Namespace, start: float) ->
     return f"# {title}\n\n`python benchmarks/{script}{data}{quick}`, seed {given.seed}. {machine()}, {took}.\n\n"
 
 
+NOTES = "<!-- notes -->"
+"""What is written by hand below this line of a page stays when the page is made again."""
+
+
 def write(out: str | None, text: str) -> None:
     """Print, and keep in a file where one was named."""
     print(text)
     if out:
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-        Path(out).write_text(text.rstrip() + "\n")
+        path, notes = Path(out), ""
+        if path.exists() and NOTES in (old := path.read_text()):
+            notes = f"\n{NOTES}{old.split(NOTES, 1)[1]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.rstrip() + "\n" + notes)
 
 
 class Kept:

@@ -37,6 +37,9 @@ NEAR, COPIES, DIVISIONS = (0.05, 0.1, 0.25), 3, 3
 """To come close to the full answer on digits: trade-offs, ``adapt`` of the data classifier, and how
 often rows are divided anew into training and development."""
 
+SEEDS = 10
+"""Fits that compare coaching with DAgger; half as many compare other choices. Of digits, two."""
+
 METHODS: dict[str, dict[str, Any]] = {"DAgger": {"coaching": False}, "coaching": {}}
 VARIANTS: dict[str, dict[str, Any]] = {
     "coaching, classifier not adapted": {"adapt": False},
@@ -111,11 +114,22 @@ def seeds(name: str, method: str, given: Any) -> dict[str, Any]:
     """Rewards at lam 0.5 over seeds: of the rounds on development rows, of the best on test rows."""
     X, y, X_test, y_test, costs = data_of(name, given)
     rounds, tests = [], []
-    for seed in range(2 if given.quick or name == "digits" else 5):
+    number = 2 if given.quick or name == "digits" else SEEDS if method in METHODS else SEEDS // 2
+    for seed in range(number):
         model, _ = fit(given, X, y, costs, seed, **(METHODS | VARIANTS)[method])
         rounds.append(model.trace_["reward"].tolist())
         tests.append(test_reward(model, X_test, y_test))
     return {"rounds": rounds, "tests": tests}
+
+
+def grid(name: str, method: str, given: Any) -> list[list[float]]:
+    """Rewards on test rows at the paper's trade-offs, by seed."""
+    X, y, X_test, y_test, costs = data_of(name, given)
+    found = []
+    for seed in range(1 if given.quick else SEEDS // 2):
+        model, _ = fit(given, X, y, costs, seed, **METHODS[method], extra_lams=LAMS)
+        found.append([test_reward(model.at(lam), X_test, y_test) for lam in LAMS])
+    return found
 
 
 def division(name: str, method: str, number: int, given: Any) -> dict[str, Any]:
@@ -138,80 +152,16 @@ def division(name: str, method: str, number: int, given: Any) -> dict[str, Any]:
     return {"lam": lam, **points[lam], "full": full, "points": list(points.values())}
 
 
-READING = """## What was reached
-
-- As good as all features at a part of the cost: yes on radar (12 % to 15 % of the price), small digits (30 %) and
-  segmentation (25 % to 29 %). On digits, with less than half of the price: missed. With `adapt=3` (second table)
-  coaching is 0.35 points below at 48 % on division 0 and 0.85 points at 49 % on division 1, 0.60 on average; DAgger
-  is 0.60 below at 48 % on division 0; of the three divisions of the script only one, and coaching on a second, were
-  computed. One fit over all trade-offs is farther away: 1.0 points below at 39 % and 1.3 at 36 % (first table). The
-  accuracy itself has a standard error of 0.65 points, so half a point is hard to tell. Test rows were seen before:
-  the rule of the second table was made after one run, where it gave 1.0 (coaching) and 0.50 (DAgger). `adapt=3` was
-  set on rows held out of the training rows: on one division a like mix (2 full copies, 3 as left, 1 as passed) was
-  right on 0.947 to 0.950 at 44 % to 51 % of the price, the default on 0.938 at 40 % and 0.942 at 53 % with the same
-  penalty; on a second one it was 0.942 against 0.941 at 54 %. Adapting a second time instead gave 0.943 at 39 % on
-  the first, and was not followed up.
-- Coaching at least as good as DAgger over 5 seeds, best round on test rows: small digits and segmentation yes, radar
-  no (-0.020), all by less than the spread over seeds. On digits (2 seeds) they are equal. Together: missed, the two
-  cannot be told apart here.
-- Above the fixed orders: yes on both digits at every trade-off that costs less than half of the price, by 4.3 to 11.3
-  points on average; at lam 0 the forward order is ahead by 0.5 to 2 points, but for coaching on digits. On radar
-  coaching is at least as good as both orders at all trade-offs, DAgger as each of them at 7 of 9, and 106 rows cannot
-  tell more. On segmentation the policies are above the forward order (DAgger at 8 of 9, coaching at 9 of 9), above
-  the order by weight only up to 0.29 of the price: from there on that order is ahead by up to 1.4 points (once
-  equal), and by 3.3 at lam 0. Here orders have data classifiers of their own, trained for their parts. The paper's
-  orders share the one classifier of full rows; that way (`bench_dynamic_selection.py --only segmentation --classifier
-  paper`) policies are above both orders at every trade-off that costs less than half: 0.922 at 0.36 of the price for
-  coaching, where the orders have 0.76 and 0.74 at 0.32 and 0.81 and 0.90 at 0.42. At lam 0 forward is ahead by 0.2 to
-  0.3 points. Which range the paper means cannot be told from its text, which speaks of a small part of the features.
-- The oracle is far above everything, as in the paper: it sees the labels.
-
-Why coaching makes no difference. With the paper's schedule eta is 0.18, 0.07, 0.02 after the first round, which has no
-learner to listen to. On one fold of small digits the coach overrules the oracle in 6 % of the states of the second
-round and in 3 % of the third. Other ways were tried on 5 folds of the training rows, with the same data classifiers for
-all (10 rounds, at most 12,000 examples). Reward on the rows left out, mean of rounds 4, 6, 8 and 10, minus that of
-DAgger, ± standard error:
-
-| coaching | radar | small digits | segmentation |
-| --- | ---: | ---: | ---: |
-| the paper's | -0.002 ± 0.007 | +0.000 ± 0.004 | -0.012 ± 0.005 |
-| factors alone (the oracle's stops), eta kept at 0.5 | -0.019 ± 0.018 | +0.002 ± 0.002 | -0.025 ± 0.020 |
-| factors alone, decision values, the paper's eta | -0.020 ± 0.013 | -0.001 ± 0.004 | -0.011 ± 0.012 |
-| factors alone, decision values, eta kept at 0.1 | -0.015 ± 0.017 | +0.001 ± 0.006 | -0.019 ± 0.019 |
-| decision values, eta kept at 0.1 | -0.030 ± 0.040 | -0.014 ± 0.008 | -0.013 ± 0.022 |
-| `masked=False`: the paper's | +0.006 ± 0.008 | -0.004 ± 0.005 | -0.004 ± 0.007 |
-| `masked=False`: factors alone, eta kept at 0.5 | -0.004 ± 0.010 | +0.006 ± 0.004 | -0.021 ± 0.024 |
-| `masked=False`: factors alone, decision values, eta kept at 0.1 | -0.033 ± 0.009 | +0.004 ± 0.004 | -0.014 ± 0.011 |
-| `masked=False`: decision values, eta kept at 0.1 | +0.008 ± 0.012 | -0.014 ± 0.006 | -0.018 ± 0.014 |
-
-None is ahead on all three sets, neither here nor with the best of these rounds on development rows, so the paper's way
-stays. Coaching of factors alone buys more than DAgger on all three; likely because labels agree on fewer factors, whose
-scores then rise against that of stopping. A shift of the stop score (up to 0.6, set on training rows) is worth 0.009 on
-radar, 0.004 on small digits and 0.000 on segmentation to DAgger, and puts no coaching ahead on all three either. On
-radar also 15 rounds with up to 30,000 examples: factors alone -0.028 ± 0.016 (all rounds), with decision values -0.019,
--0.069 and -0.099 the more slowly eta falls. Earlier folds by another version of the code, best of 15 rounds, gave the
-paper's way +0.008, -0.004 and +0.011.
-
-Adapting the data classifier to what policies reach is worth 0.04 of reward on small digits and 0.055 on segmentation.
-Policies of boosted trees instead of linear ones: +0.013 on segmentation, half of its spread over seeds, for a fit that
-takes about four times as long. Data classifiers with a weaker penalty (C up to 100) were not kept: on segmentation the
-mean reward of DAgger fell from 0.701 to 0.690 on development rows (and rose from 0.649 to 0.667 on test rows). Seeds of
-digits were computed with data classifiers that both methods share, not with this script.
-
-Time (`bench_dynamic_selection.py --only usps`, nothing else running): the fit of 7291 x 256 in 16 factors, 15 rounds,
-10 folds, one lam takes 34 s on two cores and 666 MB. A step of a session (16 values asked for and told) of
-that model takes 0.093 ms, the median of 5 runs over 100 rows.
-
-"""
-
 SETS = ("radar", "digits", "small digits", "segmentation")
 VARIED = ("small digits", "segmentation")
+COMPARED = ("radar", "small digits", "segmentation")
 SEEDED = ("radar", "digits", "small digits", "segmentation")
 PARTS: dict[str, tuple[Any, ...]] = {
     **{f"{name}, {m}": (curve, name, m) for name in SETS for m in ("weight", "forward", *METHODS)},
     **{f"{name}, all features": (plain, name, "") for name in SETS},
     **{f"seeds of {name}, {m}": (seeds, name, m) for name in SEEDED for m in METHODS},
     **{f"seeds of {name}, {m}": (seeds, name, m) for name in VARIED for m in VARIANTS},
+    **{f"trade-offs of {name}, {m}": (grid, name, m) for name in COMPARED for m in METHODS},
     **{
         f"digits, division {number}, {m}": (division, "digits", m, number)
         for number in range(DIVISIONS)
@@ -335,6 +285,22 @@ def seed_lines(found: dict[str, Any]) -> list[list[Any]]:
     return lines
 
 
+def grid_lines(found: dict[str, Any]) -> list[list[Any]]:
+    """Coaching minus DAgger at each trade-off, and over all of them."""
+    lines: list[list[Any]] = []
+    for name in COMPARED:
+        dagger, coach = (found.get(f"trade-offs of {name}, {m}") for m in METHODS)
+        if not dagger or not coach:
+            continue
+        gain = np.array(coach) - np.array(dagger)
+        by_seed = gain.mean(axis=1)
+        error = by_seed.std(ddof=1) / len(by_seed) ** 0.5 if len(by_seed) > 1 else float("nan")
+        means = [f"{mean:+.3f}" for mean in gain.mean(axis=0)]
+        favour = f"{(gain >= 0).sum()} of {gain.size}"
+        lines.append([name, *means, f"{gain.mean():+.4f} ± {error:.4f}", favour])
+    return lines
+
+
 def variant_lines(found: dict[str, Any]) -> list[list[Any]]:
     lines: list[list[Any]] = []
     for name in VARIED:
@@ -439,7 +405,7 @@ def page(found: dict[str, Any], given: Any) -> str:
         "same or more than fixed orders with a small part of the features, a large gap to the oracle, and more reward "
         "for coaching than for DAgger in almost all settings. Its digits may be another set of 16 x 16 images; splits "
         "are not stated there.\n\n"
-        f"{assembled if given.kept else ''}{image}{'' if given.quick else READING}"
+        f"{assembled if given.kept else ''}{image}"
         "## As good as all features?\n\n"
         "One fit over all trade-offs. Of those within half a point of all features on development rows, the cheapest. "
         "Its cost (share of the full price) and accuracy on test rows, beside the same data classifier with all "
@@ -450,9 +416,12 @@ def page(found: dict[str, Any], given: Any) -> str:
         "there. On test rows:\n\n"
         f"{markdown(['policy, division', *near[:-1]], division_lines(found))}\n"
         "## Coaching against DAgger\n\n"
-        "Mean reward at lam 0.5, ± standard deviation over 5 seeds (digits: 2), all with the same rows for training, "
-        "development and test.\n\n"
+        f"Mean reward at lam 0.5, ± standard deviation over {SEEDS} seeds (digits: 2), all with the same rows for "
+        "training, development and test.\n\n"
         f"{markdown(rewards, seed_lines(found))}\n"
+        f"Mean reward on test rows at each of the paper's trade-offs, {SEEDS // 2} seeds, one fit for all trade-offs; "
+        "coaching minus DAgger, ± standard error over seeds in the mean.\n\n"
+        f"{markdown(['data', *(f'lam {lam:g}' for lam in LAMS), 'mean', 'in favour'], grid_lines(found))}\n"
         "## Other choices\n\n"
         "Mean reward at lam 0.5 on test rows, ± standard deviation over seeds.\n\n"
         f"{markdown(variants, variant_lines(found))}\n"
