@@ -3,7 +3,8 @@
 Both grow trees of the same depth with the same learning rate, bins, leaf size, rounds and threads;
 LightGBM runs with its default float gradients and with quantised ones. ``lam`` is in sum scale, so
 ``cegb_tradeoff * cegb_penalty_feature_coupled = 2 * lam * price``. Every run is a process of its
-own (compile time apart, peak memory), contenders alternate, medians and spreads are reported.
+own (compile time apart, peak memory), contenders alternate, medians and spreads are reported. The
+models of the last runs then predict in one process, in turns.
 
     python benchmarks/bench_greedy_miser.py --quick
     python benchmarks/bench_greedy_miser.py --full --data FOLDER_WITH_COVTYPE
@@ -133,14 +134,16 @@ class Measured:
         return int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
 
 
-def timed(function, repeats):
-    function()
-    found = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        found.append(time.perf_counter() - start)
-    return statistics.median(found)
+def in_turns(calls, repeats):
+    """Median seconds of several calls, one after the other in each round."""
+    found = {name: [] for name in calls}
+    for number in range(repeats + 1):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            if number:  # the first is for warming up
+                found[name].append(time.perf_counter() - start)
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
 
 
 def used_price(model, prices):
@@ -149,36 +152,50 @@ def used_price(model, prices):
     return float(prices[model.feature_importance() > 0].sum())
 
 
-def predictions(model, X, raw_of):
-    """Times of batch, one-row and session prediction."""
+def predictions(options):
+    """Batch, one-row and session prediction of both models, taking turns: the machine's speed varies."""
+    import lightgbm
+
+    import costwise
+    from costwise.core import walk
+
+    X = load(options.shape, options.data, options.scale)[2]
     row = np.ascontiguousarray(X[:1])
-    found = {"batch": timed(lambda: raw_of(X), 3), "one_row": timed(lambda: model.predict(row), 50)}
-    if hasattr(model, "policy_"):
-        from costwise import Session, load_policy
-        from costwise.core import walk
+    model, policy = (f(f"{options.models}/costwise") for f in (costwise.load, costwise.load_policy))
+    peer = lightgbm.Booster(model_file=f"{options.models}/lightgbm")
+    trees, raw, bill = model.policy_.trees, np.zeros((1, 1)), np.zeros((0, 0), dtype=bool)
+    arrays = row, trees.packed(), trees.value, trees.root, trees.output, trees.base
+    names = policy.costs.names_of(range(policy.n_features))
+    values = dict(zip(names, row[0].tolist(), strict=True))  # where the caller has them from
 
-        trees = model.policy_.trees
-        arrays = row, trees.packed(), trees.value, trees.root, trees.output, trees.base
-        raw, bill = np.zeros((1, 1)), np.zeros((0, 0), dtype=bool)
-        found["walk"] = timed(lambda: walk.walk(*arrays, trees.average, raw, bill, 0, 1), 50)
-        with tempfile.TemporaryDirectory() as folder:
-            model.save(f"{folder}/model")
-            policy = load_policy(f"{folder}/model")
-        names = policy.costs.names_of(range(policy.n_features))
-        values = dict(zip(names, row[0].tolist(), strict=True))  # where the caller has them from
+    def session():
+        run = costwise.Session(policy)
+        while wanted := run.ask():
+            run.tell({name: values[name] for name in wanted})
+        return run.prediction
 
-        def session():
-            run = Session(policy)
-            while wanted := run.ask():
-                run.tell({name: values[name] for name in wanted})
-            return run.prediction
-
-        found["session"] = timed(session, 20)
-    return found
+    many = {
+        "batch": lambda: model.policy_.batch(X, billed=False),
+        "peer": lambda: peer.predict(X, raw_score=True, num_threads=options.threads),
+    }
+    one = {
+        "walk": lambda: walk.walk(*arrays, trees.average, raw, bill, 0, 1),
+        "one row": lambda: model.predict(row), "session": session, "peer": lambda: peer.predict(row),
+    }  # fmt: skip
+    for calls, repeats in ((many, 7), (one, 300)):
+        found = in_turns(calls, repeats)
+        for name in [name for name in calls if name != "peer"]:
+            ours, theirs = found[name], found["peer"]
+            print(
+                f"  {name}: {ours * 1e6:.0f} us, LightGBM's {theirs * 1e6:.0f} us, ratio {ours / theirs:.2f}"
+            )
 
 
 def child(options):
-    """One run: train, measure, print JSON."""
+    """One run: train, measure, print JSON, leave the model; or load both models and let them predict."""
+    if options.contender == "predictions":
+        predictions(options)
+        return
     X, y, X_test, y_test, prices, binary = load(options.shape, options.data, options.scale)
     lam = LAMS[options.lam] * 1e-3 * root_gain(y) / prices.mean()
     if options.contender == "costwise":
@@ -194,20 +211,22 @@ def child(options):
         "megabytes": measured.megabytes,
         "loss": loss_of(y_test, raw_of(X_test), binary),
         "price": used_price(model, prices),
-        **predictions(model, X_test, raw_of),
     }
+    save = model.save if options.contender == "costwise" else model.save_model
+    save(f"{options.models}/{options.contender}")
     print(json.dumps(result))
 
 
 def run(options, shape, lam, contender):
+    """What a process of its own prints."""
     command = [
         sys.executable, __file__, "--child", "--shape", shape, "--lam", lam, "--contender", contender,
         "--rounds", str(options.rounds), "--threads", str(options.threads), "--scale", str(options.scale),
+        "--models", options.models,
     ]  # fmt: skip
     if options.data:
         command += ["--data", options.data]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return json.loads(output.strip().splitlines()[-1])
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
 def compare(options):
@@ -217,7 +236,8 @@ def compare(options):
             results = {contender: [] for contender in CONTENDERS}
             for _ in range(options.repeats):
                 for contender in CONTENDERS:
-                    results[contender].append(run(options, shape, lam, contender))
+                    said = run(options, shape, lam, contender)
+                    results[contender].append(json.loads(said.splitlines()[-1]))
             print(
                 f"\n{shape}, lam {lam}, {options.rounds} rounds, {options.threads} threads, scale {options.scale}"
             )
@@ -230,14 +250,9 @@ def compare(options):
                 print(
                     f"  {contender:19s} {middle['seconds']:8.2f} s (spread {spread:.2f}; ours/theirs {ratio:.2f})"
                     f"  loss {middle['loss']:.5f}  price {middle['price']:.0f}  +{middle['megabytes']:.0f} MB"
-                    f"  batch {middle['batch'] * 1e3:.1f} ms  one row {middle['one_row'] * 1e6:.0f} us"
-                    + "".join(
-                        f"  {k} {middle[k] * 1e6:.0f} us"
-                        for k in ("walk", "session")
-                        if k in middle
-                    )
                     + (f"  compile {middle['compile']:.1f} s" if middle["compile"] else "")
                 )
+            print(run(options, shape, lam, "predictions"))
 
 
 def sweep(options):
@@ -316,7 +331,7 @@ def phases(options):
         measure(X, y, prices, f"{shape}, kernel by kernel")
         TeamGrower.suits = suits
         big = np.ones(X.shape[0] * X.shape[1] // 8)
-        rate = big.nbytes / timed(lambda array=big: array.sum(), 5) / 1e9
+        rate = big.nbytes / in_turns({"sum": big.sum}, 5)["sum"] / 1e9
         codes = X.shape[0] * X.shape[1] / 1e9
         print(
             f"  memory: {rate:.1f} GB/s, so one pass over the codes takes {codes / rate * 1e3:.2f} ms"
@@ -342,6 +357,7 @@ def main():
     parser.add_argument("--shape", help=argparse.SUPPRESS)
     parser.add_argument("--lam", help=argparse.SUPPRESS)
     parser.add_argument("--contender", help=argparse.SUPPRESS)
+    parser.add_argument("--models", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.rounds = options.rounds or (300 if options.full else 30)
     options.repeats = options.repeats or (3 if options.full else 1)
@@ -354,7 +370,8 @@ def main():
         if wanted:
             action(options)
             return
-    compare(options)
+    with tempfile.TemporaryDirectory() as options.models:
+        compare(options)
 
 
 if __name__ == "__main__":
