@@ -87,9 +87,12 @@ def test_refused_features_that_turn_up_are_used():
     assert case.answer().tolist() == [100.0 + 0.5 + 30.0]
 
 
-def test_values_known_before_the_start_are_not_wanted():
+@pytest.mark.parametrize("looks", [False, True])
+def test_values_known_before_the_start_are_not_wanted(looks):
     case = two_stumps().begin()
     case.learn(0, 1.0)
+    if looks:
+        assert case.answer().tolist() == [100.0]
     assert case.wants(None) == [(1,)]
     assert case.answer().tolist() == [100.0 + 0.5 + 50.0]
 

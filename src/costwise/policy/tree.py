@@ -58,7 +58,7 @@ class TreePolicy(Policy):
         """Start a row at the roots."""
         return TreeCase(self)
 
-    def _listed(self) -> _Nodes:
+    def _node_arrays(self) -> _Nodes:
         if self._nodes is None:
             self._nodes = _Nodes(self.trees)
         return self._nodes
@@ -185,7 +185,7 @@ class TreeCase(Case):
     """
 
     def __init__(self, policy: TreePolicy) -> None:
-        self._trees, self._nodes = policy.trees, policy._listed()
+        self._trees, self._nodes = policy.trees, policy._node_arrays()
         self._evaluation = policy.costs.flat.evaluation
         self._at = self._nodes.root[:0]
         self._started = False
@@ -206,6 +206,7 @@ class TreeCase(Case):
                 n_trees = min(n_trees, left // self._evaluation)
             self.evaluated = n_trees
             self._at = self._nodes.root[:n_trees].copy()
+            self._walk()  # by what was known before
         if not self._round:
             here = self._stand()
             self._round = dict.fromkeys(here[here >= 0].tolist())
