@@ -64,7 +64,7 @@ def yahoo(quick: bool, seed: int) -> list[Problem]:
         parts.append(Documents(X.astype(np.float32), y, qid, times=10))
     finer = () if quick else (-3.2, -3.0)
     rounds = 100 if quick else 400
-    return [Problem(NAMES[0], *parts, costs, rounds, (-3.3, -2.7), 4, finer=finer, chain=(-2.1, -1.3), more=2)]
+    return [Problem(NAMES[0], *parts, costs, rounds, (-3.3, -2.7), 4, finer=finer, chain=(-1.8, -1.4), more=2)]
 
 
 def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:

@@ -209,14 +209,14 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     many = booster(problem, 2).set_params(n_rounds=problem.more * problem.rounds)
     trees, _ = best_round(many.fit(train.X, train.y, problem.weight), held)
     dear = problem.costs.n_features / float(problem.costs.total)
-    lams = dear * np.logspace(*problem.chain, 3 if quick else 8)
+    lams = dear * np.logspace(*problem.chain, 3 if quick else 5)
     model = CascadeClassifier(
         3, costs=problem.costs, n_trees=trees.n_rounds_, max_depth=2, max_iter=20
     )
     path = model.fit_path(train.X, relevant, lams.tolist(), problem.weight, grades=train.y)
     weight = irrelevant_weight(held.y, held.times)
     for found in path:
-        for leaving in (0.0, 0.3, 0.5, 0.7):
+        for leaving in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7):
             moved = found.with_leaving(held.X, leaving, weight)
             setting = f"lam={found.lam:.2g}, {leaving:.0%} leave a stage"
             yield pointwise(problem, "Cronus", setting, moved, moved.decision_function)

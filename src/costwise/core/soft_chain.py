@@ -11,7 +11,7 @@ from costwise.core.compile import kernel
 NEGATIVE = -1.0
 """Target of the class that leaves."""
 
-SIDE = 0.1
+SIDE = 0.01
 """Share of a mean over the stages with which the outputs of those before the last count."""
 
 

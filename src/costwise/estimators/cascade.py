@@ -44,10 +44,10 @@ from costwise.policy.tree import TreePolicy
 
 Floats = npt.NDArray[np.float64]
 
-STEP = 3.0
+STEP = 10.0
 """Factor of the prices from a stage to the one before it, where the solver starts."""
 
-LEAVING = 0.3
+LEAVING = 0.6
 """Share of its rows that leave at each stage, where the solver starts."""
 
 ROUNDS = 10
@@ -122,7 +122,7 @@ class CascadeClassifier(CostAwareClassifier):
     Differs from the papers: after the solver each stage is fitted again on its trees, without
     prices, on the rows that reach it, but not far from the weights the booster gave them: these rows
     grew the trees, and plain least squares on them loses 3 to 4 % of NDCG@5. Scores of stages other
-    than the last count a tenth as much as in a mean over the stages, so that a stage need not be a
+    than the last count a hundredth as much as in a mean over the stages, so that a stage need not be a
     good ranking by itself, only good at telling who may leave. Prices are those of the whole tree
     in the objective, and of the row's own path in the bill; a stage that ends up without trees lets
     everybody pass.
