@@ -64,7 +64,19 @@ def yahoo(quick: bool, seed: int) -> list[Problem]:
         parts.append(Documents(X.astype(np.float32), y, qid, times=10))
     finer = () if quick else (-3.2, -3.0)
     rounds = 100 if quick else 400
-    return [Problem(NAMES[0], *parts, costs, rounds, (-3.3, -2.7), 4, finer=finer, chain=(-1.8, -1.4), more=2)]
+    return [
+        Problem(
+            NAMES[0],
+            *parts,
+            costs,
+            rounds,
+            (-3.3, -2.7),
+            4,
+            finer=finer,
+            chain=(-1.8, -1.4),
+            more=2,
+        )
+    ]
 
 
 def mq2007(folder: str, costs: Costs, name: str, quick: bool) -> list[Problem]:
@@ -162,7 +174,7 @@ def describe(problems: list[Problem]) -> str:
     queries = " / ".join(str(len(np.unique(part.qid))) for part in parts)
     text = f"{rows} documents of {queries} queries for training / validation / test, at most {problem.rounds} trees"
     if problem.more > 1:
-        text += f" ({problem.more * problem.rounds} of Greedy Miser)"
+        text += f" ({problem.more * problem.rounds} for Greedy Miser and Cronus)"
     if (times := problem.train.times) > 1:
         text += f", irrelevant documents count {times} times"
     if len(problems) > 1:

@@ -246,6 +246,19 @@ def near_lines(found: dict[str, Any]) -> list[list[Any]]:
     return lines
 
 
+def spread(values: list[float]) -> str:
+    """Mean, and its standard error."""
+    return f"{np.mean(values):.2f} ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}"
+
+
+def mean_of(parts: list[dict[str, Any]], place: int) -> list[Any]:
+    """Cost, accuracy, full accuracy and gap of one trade-off over the divisions."""
+    points = [part["points"][place] for part in parts]
+    gaps = [100 * (part["full"] - p["accuracy"]) for part, p in zip(parts, points, strict=True)]
+    means = [float(np.mean([p[key] for p in points])) for key in ("cost", "accuracy")]
+    return [*means, float(np.mean([part["full"] for part in parts])), spread(gaps)]
+
+
 def division_lines(found: dict[str, Any]) -> list[list[Any]]:
     """Digits over divisions into training and development rows, and their mean."""
     lines: list[list[Any]] = []
@@ -261,9 +274,11 @@ def division_lines(found: dict[str, Any]) -> list[list[Any]]:
                 float(np.mean([part[key] for part in done.values()]))
                 for key in ("cost", "accuracy", "full")
             ]
-            error = np.std(list(gaps.values()), ddof=1) / len(gaps) ** 0.5
-            text = f"{np.mean(list(gaps.values())):.2f} ± {error:.2f}"
-            lines.append([f"{method}, mean ± standard error", None, *means, text])
+            lines.append([f"{method}, mean", None, *means, spread(list(gaps.values()))])
+            lines += [
+                [f"{method}, mean of one trade-off", lam, *mean_of(list(done.values()), place)]
+                for place, lam in enumerate(NEAR)
+            ]
     return lines
 
 
@@ -413,7 +428,7 @@ def page(found: dict[str, Any], given: Any) -> str:
         f"{markdown(['data, policy', *near], near_lines(found))}\n"
         f"Digits again, divided anew into training and development rows (the test rows stay), with adapt={COPIES}. Of "
         f"the trade-offs {', '.join(map(str, NEAR))} that cost less than half on development rows, the most accurate "
-        "there. On test rows:\n\n"
+        "there; then each trade-off by itself. On test rows, means with their standard errors over divisions:\n\n"
         f"{markdown(['policy, division', *near[:-1]], division_lines(found))}\n"
         "## Coaching against DAgger\n\n"
         f"Mean reward at lam 0.5, ± standard deviation over {SEEDS} seeds (digits: 2), all with the same rows for "
