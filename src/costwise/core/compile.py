@@ -106,8 +106,9 @@ def compile_beside(compiled: Any) -> None:
 
 def wait_for(compiled: Any) -> None:
     """Wait until no other process compiles the kernel."""
-    if compiled in _BESIDE:
-        _BESIDE.pop(compiled).wait()
+    if (child := _BESIDE.get(compiled)) is not None:
+        child.wait()
+        _BESIDE.pop(compiled, None)  # another thread may have waited, too
 
 
 def compile_named(module: str, name: str) -> None:
