@@ -22,7 +22,6 @@ from costwise.estimators._selection_data import (
     random_masks,
 )
 from costwise.estimators._selection_factors import find_factors, make_layout
-from costwise.estimators._selection_imitation import Schedule
 
 SMALL = {"n_iterations": 3, "n_folds": 3, "random_state": 0}
 
@@ -119,21 +118,18 @@ def test_sessions_of_a_request_keep_their_budget(fitted):
     assert (model.cost(X, budget=1) <= 1).all()
 
 
-def test_eta_0_is_dagger_exactly():
+def test_eta_0_is_dagger_exactly_and_the_coaches_differ():
     X, y = two_stage(150)
-    dagger = DynamicSelectionClassifier(coaching=False, **SMALL).fit(X, y)
-    coached = DynamicSelectionClassifier(eta=0.0, **SMALL).fit(X, y)
-    assert dagger.policy_.fingerprint() == coached.policy_.fingerprint()
-    assert DynamicSelectionClassifier(**SMALL).fit(X, y).policy_.fingerprint() != (
-        dagger.policy_.fingerprint()
-    )
 
+    def print_of(**settings):
+        return DynamicSelectionClassifier(**settings, **SMALL).fit(X, y).policy_.fingerprint()
 
-def test_eta_falls_by_e_per_round():
-    schedule = Schedule(3, 0.5, 100, 0)
-    assert [schedule.eta_of(i) for i in (1, 2, 3)] == pytest.approx(
-        [0.5, 0.5 / np.e, 0.5 / np.e**2]
-    )
+    dagger = print_of(coaching=False)
+    for coaching in ("reward", "confidence"):
+        assert print_of(coaching=coaching, eta=0.0) == dagger
+    coached = print_of()
+    assert print_of(coaching="reward", eta=2.0) == coached
+    assert len({dagger, coached, print_of(coaching="confidence", eta=2.0)}) == 3
 
 
 def test_the_learning_curve_is_kept_and_its_best_round_is_used(fitted):

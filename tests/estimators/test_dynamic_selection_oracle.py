@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costwise import Costs
+from costwise.estimators import _selection_states as selection_states
+from costwise.estimators._selection_coach import ConfidenceCoach, RewardCoach
 from costwise.estimators._selection_data import World
 from costwise.estimators._selection_imitation import (
-    Examples,
     LinearLearner,
     Schedule,
     roll_out,
     visited_masks,
 )
 from costwise.estimators._selection_oracle import Prospect, Reward, look_ahead, shares
+from costwise.estimators._selection_states import Examples, look, policy_features
 from costwise.policy._selection_rows import FactorPrices, Layout, Linear
 from tests.naive import selection as naive
 
@@ -79,7 +81,7 @@ def test_labels_are_those_of_the_naive_oracle_and_coach(made, lam, seed):
     bought = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1) < count
     prospect = look_ahead(world, np.arange(n), bought, Reward(lam))
     likes = rng.dirichlet(np.ones(n_factors + 1), n)
-    found, coached = prospect.labels(), prospect.labels(0.5, likes)
+    found, coached = prospect.labels(), prospect.labels(0.5 * likes)
     for i, (row, known) in enumerate(zip(rows, as_sets(bought), strict=True)):
         expected = naive.oracle_action(row, known, lam)
         assert found[i] == (n_factors if expected == "stop" else expected)
@@ -171,7 +173,82 @@ def test_a_coach_without_weight_is_the_oracle(made, lam):
     start = np.zeros((len(world.Z), world.layout.n_factors), dtype=bool)
     prospect = look_ahead(world, np.arange(len(world.Z)), start, Reward(lam))
     likes = np.random.default_rng(0).dirichlet(np.ones(start.shape[1] + 1), len(start))
-    assert (prospect.labels(0.0, likes) == prospect.labels()).all()
+    assert (prospect.labels(0.0 * likes) == prospect.labels()).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(worlds, lams, st.integers(0, 10**6))
+def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, seed):
+    world, rows = made
+    rng = np.random.default_rng(seed)
+    n, n_factors = world.Z.shape
+    coach, kept = RewardCoach(3.0), ([], [])
+    for number in (1, 2, 3):
+        coach.begin(number)
+        eta = 3.0 * math.exp(1 - number)
+        count = int(rng.integers(0, n_factors))
+        bought = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1) < count
+        states, _ = look(world, np.arange(n), bought, np.full((n, 3), np.nan))
+        prospect = look_ahead(world, np.arange(n), bought, Reward(lam))
+        scores = None if number == 1 else np.zeros((n, n_factors + 1))
+        labels = coach.label(world, states, prospect, scores)
+        phi = policy_features(world, states).tolist()
+        for i, (row, known) in enumerate(zip(rows, as_sets(bought), strict=True)):
+            if number == 1:
+                expected = naive.oracle_action(row, known, lam)
+            else:
+                likes = naive.expected_values(*kept, phi[i : i + 1])[0]
+                liked = dict(enumerate(likes)) | {"stop": likes[-1]}
+                expected = naive.coach_action(row, known, lam, eta, liked)
+            assert labels[i] == (n_factors if expected == "stop" else expected)
+        kept[0].extend(phi)
+        kept[1].extend(
+            naive.action_values(r, k, lam) for r, k in zip(rows, as_sets(bought), strict=True)
+        )
+
+
+def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
+    world, rows = make_world(8)
+    n, n_factors = world.Z.shape
+    bought = np.tile([True, False, False, False], (n, 1))
+    states, _ = look(world, np.arange(n), bought, np.full((n, 3), np.nan))
+    prospect = look_ahead(world, np.arange(n), bought, Reward(0.5))
+    scores = np.random.default_rng(1).normal(size=(n, n_factors + 1))
+    coach = ConfidenceCoach(5.0)
+    coach.begin(2)
+    labels = coach.label(world, states, prospect, scores)
+    for i, row in enumerate(rows):
+        powers = {f: math.exp(scores[i, f]) for f in (1, 2, 3)}
+        powers["stop"] = math.exp(scores[i, n_factors])
+        likes = {action: power / sum(powers.values()) for action, power in powers.items()}
+        expected = naive.coach_action(row, {0}, 0.5, 5.0 / math.e, likes)
+        assert labels[i] == (n_factors if expected == "stop" else expected)
+    assert (labels != prospect.labels()).any()
+
+
+def test_features_built_in_blocks_are_those_built_at_once(monkeypatch):
+    world, _ = make_world(9, n=11)
+    found = []
+    for block in (4, 4096):
+        monkeypatch.setattr(selection_states, "BLOCK", block)
+        coach = RewardCoach(10.0)
+        for number in (1, 2):
+            coach.begin(number)
+            start = np.zeros((11, 4), dtype=bool)
+            states, _ = look(world, np.arange(11), start, np.full((11, 3), np.nan))
+            prospect = look_ahead(world, np.arange(11), start, Reward(0.5))
+            scores = None if number == 1 else np.zeros((11, 5))
+            labels = coach.label(world, states, prospect, scores)
+        found.append(labels.tolist())
+    assert found[0] == found[1]
+    assert found[0] != prospect.labels().tolist()
+
+
+def test_eta_falls_by_e_per_round():
+    coach = ConfidenceCoach(0.5)
+    for number, eta in ((1, 0.5), (2, 0.5 / np.e), (3, 0.5 / np.e**2)):
+        coach.begin(number)
+        assert coach.eta == pytest.approx(eta)
 
 
 def test_examples_hold_every_visited_state_and_sampling_is_uniform_and_bounded():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
+import numpy as np
+
 
 def chances(base, adds, bought):
     """Softmax of the logits of a state: ``base`` (K,), ``adds`` (D, K), ``bought`` a set."""
@@ -61,6 +63,34 @@ def coach_action(row, bought, lam, eta, likes):
     best = reward(row, set(bought) | {factors[0]}, lam)
     value["stop"] = rewards[0] + best - max(rewards[1:]) + eta * likes["stop"]
     return max(value, key=value.get)
+
+
+def action_values(row, bought, lam):
+    """Rewards of the actions relative to the greedy choice; None for bought factors, "stop" last."""
+    states, factors = greedy_path(row, bought, lam)
+    rewards = [reward(row, state, lam) for state in states]
+    best = reward(row, set(bought) | {factors[0]}, lam)
+    values = [
+        None if f in bought else reward(row, set(bought) | {f}, lam) - best
+        for f in range(len(row["price"]))
+    ]
+    return [*values, rewards[0] - max(rewards[1:])]
+
+
+def expected_values(features, values, asked):
+    """Ridge regression (penalty 1, also of the constant) of values on features, at ``asked``.
+
+    A bought factor counts with the mean of those that are left.
+    """
+    targets = []
+    for line in values:
+        left = [value for value in line[:-1] if value is not None]
+        targets.append([sum(left) / len(left) if v is None else v for v in line])
+    width = len(features[0]) + 1
+    inputs = np.vstack([[[*line, 1.0] for line in features], np.eye(width)])
+    outputs = np.vstack([targets, np.zeros((width, len(targets[0])))])
+    weight = np.linalg.lstsq(inputs, outputs, rcond=None)[0]
+    return np.array([[*line, 1.0] for line in asked]) @ weight
 
 
 def oracle_end(row, lam):

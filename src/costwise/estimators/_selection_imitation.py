@@ -1,31 +1,24 @@
-"""Learning to buy by imitation: rollouts, aggregated examples, the loop of DAgger and coaching."""
+"""Learning to buy by imitation: rollouts, learners, the loop of DAgger and coaching."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from costwise.core import links
 from costwise.core.threads import Threads, count_threads
+from costwise.estimators._selection_coach import Coach, RewardCoach
 from costwise.estimators._selection_data import Masks, World, masks_of_orders
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
+from costwise.estimators._selection_states import Examples, action_scores, look
 from costwise.estimators._selection_svm import fit_machines
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 from costwise.policy._selection_choosers import LinearChooser, TreeChooser
-from costwise.policy._selection_rows import (
-    N_METAS,
-    Bools,
-    Chooser,
-    Ints,
-    Layout,
-    Linear,
-    meta_features,
-)
+from costwise.policy._selection_rows import N_METAS, Bools, Chooser, Ints, Layout, Linear
 from costwise.policy.selection import pick
 
 Floats = npt.NDArray[np.float64]
@@ -36,69 +29,6 @@ TREE_ROUNDS = 60
 
 VISIT_ROUNDS, VISIT_EXAMPLES = 3, 15000
 """Rounds, and examples a policy is trained on, before the data classifier is trained again."""
-
-BLOCK = 4096
-"""Rows whose policy features are built together."""
-
-
-def policy_features(
-    world: World, rows: Ints, bought: Bools, metas: Floats, guess: Ints
-) -> npt.NDArray[np.float64]:
-    """Features of states (section 3.3): known values, marks, meta-features, the guess."""
-    marks = np.hstack([bought, np.ones((len(bought), 1), dtype=bool)])
-    z = world.Z[rows] * marks[:, world.layout.owner()]
-    return np.hstack([z, bought, metas, guess[:, None] == np.arange(world.n_classes)])
-
-
-def action_scores(
-    chooser: Chooser, world: World, rows: Ints, bought: Bools, metas: Floats, guess: Ints
-) -> Floats:
-    """Scores of the actions in many states."""
-    linear, parts = chooser.linear(), []
-    for i in range(0, len(rows), BLOCK):
-        part = slice(i, i + BLOCK)
-        phi = policy_features(world, rows[part], bought[part], metas[part], guess[part])
-        seen = phi[:, : world.layout.n_entries + world.layout.n_factors]
-        if linear is not None:
-            seen = seen @ np.vstack([linear.weight, linear.mark]) + linear.bias
-        parts.append(chooser.scores(seen, metas[part], guess[part]))
-    return np.concatenate(parts)
-
-
-@dataclass
-class Examples:
-    """States with the action to imitate, kept small: features are rebuilt when they are needed."""
-
-    rows: list[npt.NDArray[np.int32]] = field(default_factory=list)
-    bought: list[Bools] = field(default_factory=list)
-    metas: list[npt.NDArray[np.float32]] = field(default_factory=list)
-    guess: list[npt.NDArray[np.int16]] = field(default_factory=list)
-    labels: list[npt.NDArray[np.int16]] = field(default_factory=list)
-
-    def add(self, rows: Ints, bought: Bools, metas: Floats, guess: Ints, labels: Ints) -> None:
-        """Keep some states."""
-        self.rows.append(rows.astype(np.int32))
-        self.bought.append(bought.copy())
-        self.metas.append(metas.astype(np.float32))
-        self.guess.append(guess.astype(np.int16))
-        self.labels.append(labels.astype(np.int16))
-
-    def __len__(self) -> int:
-        return sum(map(len, self.rows))
-
-    def draw(self, world: World, most: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
-        """Features and labels: all, or where there are more than ``most``, a uniform sample."""
-        index = np.arange(len(self))
-        if len(self) > most:
-            index = np.sort(rng.choice(len(self), most, replace=False))
-        phi = policy_features(
-            world,
-            np.concatenate(self.rows)[index].astype(np.int64),
-            np.concatenate(self.bought)[index],
-            np.concatenate(self.metas)[index].astype(np.float64),
-            np.concatenate(self.guess)[index].astype(np.int64),
-        )
-        return phi, np.concatenate(self.labels)[index].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -126,7 +56,7 @@ def roll_out(
     reward: Reward,
     chooser: Chooser | None,
     examples: Examples | None = None,
-    eta: float = 0.0,
+    coach: Coach | None = None,
 ) -> Result:
     """Run a policy from the free state; None is the oracle. Label the states where asked to."""
     n, n_factors = len(world.Z), world.layout.n_factors
@@ -134,19 +64,17 @@ def roll_out(
     last, active = np.full((n, 3), np.nan), np.arange(n)
     for step in range(n_factors):
         now = when[active] >= 0
-        scores = None
+        scores, action = None, None
+        if chooser is not None or examples is not None:
+            states, last[active] = look(world, active, now, last[active])
         if chooser is not None:
-            metas, guess, last[active] = _look(world, active, now, last[active])
-            scores = action_scores(chooser, world, active, now, metas, guess)
-        elif examples is not None:
-            metas, guess, last[active] = _look(world, active, now, last[active])
-        action = pick(scores, ~now) if scores is not None else None
+            scores = action_scores(chooser, world, states)
+            action = pick(scores, ~now)
         if examples is not None or action is None:
             prospect = look_ahead(world, active, now, reward)
-            likes = _likes(scores, now) if scores is not None and eta > 0 else None
-            labels = prospect.labels(eta, likes)
+            labels = coach.label(world, states, prospect, scores) if coach else prospect.labels()
             if examples is not None:
-                examples.add(active, now, metas, guess, labels)
+                examples.add(states, labels)
             action = labels if action is None else action
         going = action < n_factors
         active, action = active[going], action[going]
@@ -154,22 +82,6 @@ def roll_out(
             break
         when[active, action] = step
     return _result(world, reward, when)
-
-
-def _look(world: World, rows: Ints, bought: Bools, last: Floats) -> tuple[Floats, Ints, Floats]:
-    raw = world.raw(rows, bought)
-    guess: Ints = np.argmax(raw, axis=1)
-    confidence = links.softmax(raw).max(axis=1)
-    metas, last = meta_features(confidence, guess, shares(world.prices, bought), last)
-    return metas, guess, last
-
-
-def _likes(scores: Floats, bought: Bools) -> Floats:
-    """How likely the learner takes each action: softmax over what is allowed."""
-    allowed = scores.copy()
-    allowed[:, :-1][bought] = -np.inf
-    likes: Floats = links.softmax(allowed)
-    return likes
 
 
 def _result(world: World, reward: Reward, when: Ints) -> Result:
@@ -229,17 +141,14 @@ class TreeLearner:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The loop: how often, how the coach gives way, how many examples a policy is trained on."""
+    """The loop: how often, who coaches, how many examples a policy is trained on."""
 
     n_iterations: int
     eta: float
-    """Permissiveness of the coach in the first iteration; 0 is plain DAgger."""
+    """Weight of the learner's preference in the first round; 0 is plain DAgger."""
     max_examples: int
     seed: int
-
-    def eta_of(self, iteration: int) -> float:
-        """Permissiveness in iteration 1, 2, ...: it falls by a factor of e each time."""
-        return self.eta * float(np.exp(1.0 - iteration))
+    coach: type[Coach] = RewardCoach
 
 
 @dataclass(frozen=True)
@@ -256,14 +165,14 @@ class Round:
 def learn(train: World, reward: Reward, learner: Learner, schedule: Schedule) -> Iterator[Round]:
     """Algorithm 1: roll out, label, and learn from all examples so far; the oracle goes first."""
     rng = np.random.default_rng(schedule.seed)
-    examples = Examples()
+    examples, coach = Examples(), schedule.coach(schedule.eta)
     chooser: Chooser | None = None
     for number in range(1, schedule.n_iterations + 1):
-        eta = schedule.eta_of(number)
         with threadpool_limits(1):
-            seen = roll_out(train, reward, chooser, examples, eta)
+            coach.begin(number)
+            seen = roll_out(train, reward, chooser, examples, coach)
             chooser = learner(*examples.draw(train, schedule.max_examples, rng))
-        yield Round(number, eta, len(examples), seen, chooser)
+        yield Round(number, coach.eta, len(examples), seen, chooser)
 
 
 def imitate(

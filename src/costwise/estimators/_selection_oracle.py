@@ -58,20 +58,21 @@ class Prospect:
     best: Ints
     later: Floats
 
-    def labels(self, eta: float = 0.0, likes: Floats | None = None) -> Ints:
-        """Oracle's actions, or the coach's (eq. 4) where ``likes`` (m, n_factors + 1) are given.
+    def values(self) -> Floats:
+        """What actions are worth (m, n_factors + 1), stopping last; -inf for bought factors.
 
-        Stopping is priced so that without likes it wins exactly where nothing later is better;
-        all values are relative to the greedy choice, which keeps that comparison exact.
+        All values are relative to the greedy choice. Stopping is priced so that it wins exactly
+        where nothing later is better.
         """
-        rows = np.arange(len(self.here))
-        value = self.actions - self.actions[rows, self.best][:, None]
-        stop = self.here - self.later
-        if likes is not None:
-            value = value + eta * likes[:, :-1]
-            stop = stop + eta * likes[:, -1]
-        action = np.argmax(value, axis=1)
-        labels: Ints = np.where(stop >= value[rows, action], self.actions.shape[1], action)
+        best = self.actions[np.arange(len(self.here)), self.best]
+        return np.column_stack([self.actions - best[:, None], self.here - self.later])
+
+    def labels(self, likes: Floats | None = None) -> Ints:
+        """Oracle's actions, or the coach's (eq. 4) where ``likes`` (m, n_factors + 1) are added."""
+        value = self.values() if likes is None else self.values() + likes
+        action = np.argmax(value[:, :-1], axis=1)
+        stops = value[:, -1] >= value[np.arange(len(value)), action]
+        labels: Ints = np.where(stops, self.actions.shape[1], action)
         return labels
 
 

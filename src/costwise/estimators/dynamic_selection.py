@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from costwise.estimators._selection_coach import Coach, ConfidenceCoach, RewardCoach
 from costwise.estimators._selection_data import DataSettings, World, fit_folds
 from costwise.estimators._selection_explain import explain_rows
 from costwise.estimators._selection_factors import make_layout
@@ -37,6 +38,8 @@ Floats = npt.NDArray[np.float64]
 
 PAPER_LAMS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 """The trade-offs of section 5.1."""
+
+COACHES: dict[Any, type[Coach]] = {"reward": RewardCoach, "confidence": ConfidenceCoach}
 
 
 class DynamicSelectionClassifier(CostAwareClassifier):
@@ -71,12 +74,14 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         rows, and rows as a first, short imitation leaves them or passes through. A number says how
         many copies there are of rows as it leaves them (True: 1); full rows and passages are added
         with every other one.
-    coaching : bool, default=True
+    coaching : bool, "reward" or "confidence", default=True
         Whether to imitate the coach, who also values what the learner prefers, or the bare oracle
-        (DAgger).
+        (False: DAgger). The preference is the reward that the learner, who does not know the
+        labels, may expect of an action ("reward", or True), or how likely the learner takes it
+        ("confidence", the paper's, with ``eta=0.5``).
     n_iterations : int, default=15
         Rounds of rolling out, labelling and learning.
-    eta : number, default=0.5
+    eta : number, default=2.0
         Weight of the learner's preference in the first round; falls by a factor of e per round.
     n_folds : int or None, default=10
         Training rows are scored by a data classifier that has not seen them. None: no folds.
@@ -110,8 +115,10 @@ class DynamicSelectionClassifier(CostAwareClassifier):
 
     Differs from the paper: the data classifier is trained for missing factors too (``masked``, ``adapt``);
     the oracle stops *in* the state of highest reward, as the text says, where eq. 3 taken
-    literally stops one step before; the margin is of probabilities; for the coach, stopping is
-    priced so that without preferences it agrees with the oracle; marks of the known factors are
+    literally stops one step before; the margin is of probabilities; the coach listens to the
+    rewards that a learner expects, by ridge regression on the policy's features, where the paper's
+    listens to the learner's confidence (``coaching="confidence", eta=0.5``); stopping is priced so
+    that without preferences it agrees with the oracle; marks of the known factors are
     among the policy's features; constant features are never bought.
 
     The labels cost about ``n * steps * n_factors**2 * n_classes`` per round. A decision of the
@@ -143,7 +150,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         "lam": [Interval(Real, 0, None, closed="left")],
         "masked": ["boolean"],
         "adapt": ["boolean", Interval(Integral, 0, None, closed="left")],
-        "coaching": ["boolean"],
+        "coaching": ["boolean", StrOptions(set(COACHES))],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "eta": [Interval(Real, 0, None, closed="left")],
         "n_folds": [None, Interval(Integral, 2, None, closed="left")],
@@ -165,9 +172,9 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         classifier: Any = None,
         masked: bool = True,
         adapt: bool | int = True,
-        coaching: bool = True,
+        coaching: bool | str = True,
         n_iterations: int = 15,
-        eta: float = 0.5,
+        eta: float = 2.0,
         n_folds: int | None = 10,
         margin: str = "probability",
         policy: str = "linear",
@@ -251,7 +258,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
 
     def _schedule(self, seed: int) -> Schedule:
         eta = float(self.eta) if self.coaching else 0.0
-        return Schedule(self.n_iterations, eta, self.max_examples, seed)
+        coach = COACHES.get(self.coaching, RewardCoach)
+        return Schedule(self.n_iterations, eta, self.max_examples, seed, coach)
 
     def _learn(
         self, train: World, development: World, lams: list[float], seed: int
