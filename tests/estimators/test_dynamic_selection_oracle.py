@@ -214,6 +214,7 @@ def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
     states, _ = look(world, np.arange(n), bought, np.full((n, 3), np.nan))
     prospect = look_ahead(world, np.arange(n), bought, Reward(0.5))
     scores = np.random.default_rng(1).normal(size=(n, n_factors + 1))
+    scores[:, 0] = 20.0  # bought: it must not take the others' part
     coach = ConfidenceCoach(5.0)
     coach.begin(2)
     labels = coach.label(world, states, prospect, scores)
