@@ -128,8 +128,8 @@ def test_eta_0_is_dagger_exactly_and_the_coaches_differ():
     for coaching in ("reward", "confidence"):
         assert print_of(coaching=coaching, eta=0.0) == dagger
     coached = print_of()
-    assert print_of(coaching="reward", eta=2.0) == coached
-    assert len({dagger, coached, print_of(coaching="confidence", eta=2.0)}) == 3
+    assert print_of(coaching="reward", eta=3.0) == coached
+    assert len({dagger, coached, print_of(coaching="confidence", eta=3.0)}) == 3
 
 
 def test_the_learning_curve_is_kept_and_its_best_round_is_used(fitted):

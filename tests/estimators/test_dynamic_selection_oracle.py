@@ -20,8 +20,9 @@ from costwise.estimators._selection_imitation import (
     visited_masks,
 )
 from costwise.estimators._selection_oracle import Prospect, Reward, look_ahead, shares
-from costwise.estimators._selection_states import Examples, look, policy_features
-from costwise.policy._selection_rows import FactorPrices, Layout, Linear
+from costwise.estimators._selection_states import Examples, States, look, policy_features
+from costwise.policy._selection_choosers import LinearChooser
+from costwise.policy._selection_rows import N_METAS, FactorPrices, Layout, Linear
 from tests.naive import selection as naive
 
 
@@ -176,6 +177,32 @@ def test_a_coach_without_weight_is_the_oracle(made, lam):
     assert (prospect.labels(0.0 * likes) == prospect.labels()).all()
 
 
+def make_learner(world, rng):
+    """A policy that looks at known values and at what is known, and its scores in plain numbers."""
+    d, k = world.layout.n_factors, world.n_classes
+    base = Linear(*(rng.normal(size=shape) for shape in ((d, d + 1), (d, d + 1), (d + 1,))))
+
+    def scores_of(i):
+        return lambda bought: [
+            base.bias[a]
+            + sum(world.Z[i, f] * base.weight[f, a] + base.mark[f, a] for f in sorted(bought))
+            for a in range(d + 1)
+        ]
+
+    return LinearChooser(base, np.zeros((N_METAS + k, d + 1))), scores_of
+
+
+def states_of(examples, world):
+    """Rows, sets of factors, features and labels of the examples."""
+    found = States(
+        np.concatenate(examples.rows).astype(int), np.concatenate(examples.bought),
+        np.concatenate(examples.metas).astype(float), np.concatenate(examples.guess).astype(int),
+    )  # fmt: skip
+    phi = policy_features(world, found).tolist()
+    labels = np.concatenate(examples.labels).tolist()
+    return list(zip(found.rows.tolist(), as_sets(found.bought), phi, labels, strict=True))
+
+
 @settings(max_examples=30, deadline=None)
 @given(worlds, lams, st.integers(0, 10**6))
 def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, seed):
@@ -183,28 +210,33 @@ def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, 
     rng = np.random.default_rng(seed)
     n, n_factors = world.Z.shape
     coach, kept = RewardCoach(3.0), ([], [])
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         coach.begin(number)
-        eta = 3.0 * math.exp(1 - number)
-        count = int(rng.integers(0, n_factors))
-        bought = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1) < count
-        states, _ = look(world, np.arange(n), bought, np.full((n, 3), np.nan))
-        prospect = look_ahead(world, np.arange(n), bought, Reward(lam))
-        scores = None if number == 1 else np.zeros((n, n_factors + 1))
-        labels = coach.label(world, states, prospect, scores)
-        phi = policy_features(world, states).tolist()
-        for i, (row, known) in enumerate(zip(rows, as_sets(bought), strict=True)):
-            if number == 1:
-                expected = naive.oracle_action(row, known, lam)
-            else:
-                likes = naive.expected_values(*kept, phi[i : i + 1])[0]
+        chooser, scores_of = (None, None) if number == 1 else make_learner(world, rng)
+        examples, gains = Examples(), {}
+        roll_out(world, Reward(lam), chooser, examples, coach)
+        if chooser is not None:
+            gains = {
+                (i, state): line
+                for i in range(n)
+                for state, line in naive.learner_gains(rows[i], lam, scores_of(i))
+            }
+        features, lines = [], []
+        for i, known, phi, label in states_of(examples, world):
+            if kept[0]:
+                likes = naive.expected_values(*kept, [phi])[0]
                 liked = dict(enumerate(likes)) | {"stop": likes[-1]}
-                expected = naive.coach_action(row, known, lam, eta, liked)
-            assert labels[i] == (n_factors if expected == "stop" else expected)
-        kept[0].extend(phi)
-        kept[1].extend(
-            naive.action_values(r, k, lam) for r, k in zip(rows, as_sets(bought), strict=True)
-        )
+                eta = 3.0 * math.exp((1 - number) / 3)
+                expected = naive.coach_action(rows[i], known, lam, eta, liked)
+            else:
+                expected = naive.oracle_action(rows[i], known, lam)
+            assert label == (n_factors if expected == "stop" else expected)
+            if gains:
+                features.append(phi)
+                lines.append(gains.pop((i, frozenset(known))))
+        assert not gains, "a state that the learner passes was not labelled"
+        kept[0].extend(features)
+        kept[1].extend(lines)
 
 
 def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
@@ -232,22 +264,22 @@ def test_features_built_in_blocks_are_those_built_at_once(monkeypatch):
     found = []
     for block in (4, 4096):
         monkeypatch.setattr(selection_states, "BLOCK", block)
-        coach = RewardCoach(10.0)
-        for number in (1, 2):
+        rng, coach = np.random.default_rng(0), RewardCoach(10.0)
+        for number in (1, 2, 3):
             coach.begin(number)
-            start = np.zeros((11, 4), dtype=bool)
-            states, _ = look(world, np.arange(11), start, np.full((11, 3), np.nan))
-            prospect = look_ahead(world, np.arange(11), start, Reward(0.5))
-            scores = None if number == 1 else np.zeros((11, 5))
-            labels = coach.label(world, states, prospect, scores)
-        found.append(labels.tolist())
+            chooser = None if number == 1 else make_learner(world, rng)[0]
+            examples, plain = Examples(), Examples()
+            roll_out(world, Reward(0.5), chooser, examples, coach)
+        roll_out(world, Reward(0.5), chooser, plain)
+        found.append(np.concatenate(examples.labels).tolist())
     assert found[0] == found[1]
-    assert found[0] != prospect.labels().tolist()
+    assert found[0] != np.concatenate(plain.labels).tolist()
 
 
-def test_eta_falls_by_e_per_round():
-    coach = ConfidenceCoach(0.5)
-    for number, eta in ((1, 0.5), (2, 0.5 / np.e), (3, 0.5 / np.e**2)):
+@pytest.mark.parametrize(("kind", "rounds"), [(ConfidenceCoach, 1), (RewardCoach, 3)])
+def test_eta_falls_by_e_in_one_round_or_in_three(kind, rounds):
+    coach = kind(0.5)
+    for number, eta in ((1, 0.5), (1 + rounds, 0.5 / np.e), (1 + 2 * rounds, 0.5 / np.e**2)):
         coach.begin(number)
         assert coach.eta == pytest.approx(eta)
 

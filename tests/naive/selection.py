@@ -65,16 +65,41 @@ def coach_action(row, bought, lam, eta, likes):
     return max(value, key=value.get)
 
 
-def action_values(row, bought, lam):
-    """Rewards of the actions relative to the greedy choice; None for bought factors, "stop" last."""
-    states, factors = greedy_path(row, bought, lam)
-    rewards = [reward(row, state, lam) for state in states]
-    best = reward(row, set(bought) | {factors[0]}, lam)
-    values = [
-        None if f in bought else reward(row, set(bought) | {f}, lam) - best
-        for f in range(len(row["price"]))
-    ]
-    return [*values, rewards[0] - max(rewards[1:])]
+def learner_path(state, scores_of):
+    """States from ``state`` on until a learner stops, or has everything.
+
+    ``scores_of(state)`` are its scores of the factors, stopping last.
+    """
+    path = [frozenset(state)]
+    while (left := set(range(len(scores_of(path[-1])) - 1)) - path[-1]) != set():
+        scores = scores_of(path[-1])
+        best = max(left, key=lambda f: (scores[f], -f))
+        if scores[-1] > scores[best]:
+            break
+        path.append(path[-1] | {best})
+    return path
+
+
+def learner_gains(row, lam, scores_of):
+    """What actions bring beyond going on as the learner would, in each state where it decides.
+
+    None for bought factors, "stop" last: against where the learner ends; where it stops, against
+    where it would stop next.
+    """
+    path, n_factors, found = learner_path(frozenset(), scores_of), len(row["price"]), []
+    for state in path:
+        left = set(range(n_factors)) - state
+        if not left:
+            break
+        scores = scores_of(state)
+        favourite = max(left, key=lambda f: (scores[f], -f))
+        end = path[-1] if state != path[-1] else learner_path(state | {favourite}, scores_of)[-1]
+        base = reward(row, state | {favourite}, lam)
+        gains = [
+            reward(row, state | {f}, lam) - base if f in left else None for f in range(n_factors)
+        ]
+        found.append((state, [*gains, reward(row, state, lam) - reward(row, end, lam)]))
+    return found
 
 
 def expected_values(features, values, asked):

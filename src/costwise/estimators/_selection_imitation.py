@@ -11,7 +11,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from costwise.core.threads import Threads, count_threads
-from costwise.estimators._selection_coach import Coach, RewardCoach
+from costwise.estimators._selection_coach import Coach, RewardCoach, favourite
 from costwise.estimators._selection_data import Masks, World, masks_of_orders
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
 from costwise.estimators._selection_states import Examples, action_scores, look
@@ -38,12 +38,19 @@ class Result:
     Attributes
     ----------
     when : int64 (n, n_factors), step at which a factor was bought, -1 where it was not
+    rewards : float64 (n,)
+    cost, accuracy : float, means
     """
 
     when: Ints
-    reward: float
+    rewards: Floats
     cost: float
     accuracy: float
+
+    @property
+    def reward(self) -> float:
+        """The mean."""
+        return float(self.rewards.mean())
 
     @property
     def bought(self) -> Bools:
@@ -60,7 +67,7 @@ def roll_out(
 ) -> Result:
     """Run a policy from the free state; None is the oracle. Label the states where asked to."""
     n, n_factors = len(world.Z), world.layout.n_factors
-    when = np.full((n, n_factors), -1)
+    when, instead = np.full((n, n_factors), -1), np.full(n, n_factors)
     last, active = np.full((n, 3), np.nan), np.arange(n)
     for step in range(n_factors):
         now = when[active] >= 0
@@ -69,7 +76,7 @@ def roll_out(
             states, last[active] = look(world, active, now, last[active])
         if chooser is not None:
             scores = action_scores(chooser, world, states)
-            action = pick(scores, ~now)
+            action, instead[active] = pick(scores, ~now), favourite(scores, ~now)
         if examples is not None or action is None:
             prospect = look_ahead(world, active, now, reward)
             labels = coach.label(world, states, prospect, scores) if coach else prospect.labels()
@@ -81,15 +88,36 @@ def roll_out(
         if len(active) == 0:
             break
         when[active, action] = step
-    return _result(world, reward, when)
+    result = _result(world, reward, when)
+    if isinstance(coach, RewardCoach) and coach.curious and chooser is not None:
+        beyond = _result(world, reward, _go_on(world, chooser, when, last, instead))
+        coach.tell(world, result.rewards, beyond.rewards)
+    return result
+
+
+def _go_on(world: World, chooser: Chooser, when: Ints, last: Floats, first: Ints) -> Ints:
+    """Steps of all purchases up to the next stop, had rows gone on with ``first`` where they stopped."""
+    when, last, n_factors = when.copy(), last.copy(), when.shape[1]
+    active, action = np.arange(len(when)), first
+    while True:
+        count = (when[active] >= 0).sum(axis=1)
+        going = (action < n_factors) & (count < n_factors)
+        active, action = active[going], action[going]
+        when[active, action] = count[going]
+        active = active[count[going] < n_factors - 1]
+        if len(active) == 0:
+            return when
+        now = when[active] >= 0
+        states, last[active] = look(world, active, now, last[active])
+        action = pick(action_scores(chooser, world, states), ~now)
 
 
 def _result(world: World, reward: Reward, when: Ints) -> Result:
     rows, bought = np.arange(len(world.Z)), when >= 0
     raw, share = world.raw(rows, bought), shares(world.prices, bought)
     hit = np.argmax(raw, axis=1) == world.codes
-    gained = reward.of(raw, world.codes, share)
-    return Result(when, float(gained.mean()), float(share.mean()), float(hit.mean()))
+    rewards = reward.of(raw, world.codes, share)
+    return Result(when, rewards, float(share.mean()), float(hit.mean()))
 
 
 @dataclass(frozen=True)

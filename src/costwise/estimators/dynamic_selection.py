@@ -77,12 +77,13 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     coaching : bool, "reward" or "confidence", default=True
         Whether to imitate the coach, who also values what the learner prefers, or the bare oracle
         (False: DAgger). The preference is the reward that the learner, who does not know the
-        labels, may expect of an action ("reward", or True), or how likely the learner takes it
-        ("confidence", the paper's, with ``eta=0.5``).
+        labels, may expect of an action and of its own steps after that ("reward", or True), or how
+        likely the learner takes it ("confidence", the paper's, with ``eta=0.5``).
     n_iterations : int, default=15
         Rounds of rolling out, labelling and learning.
-    eta : number, default=2.0
-        Weight of the learner's preference in the first round; falls by a factor of e per round.
+    eta : number, default=3.0
+        Weight of the learner's preference in the first round; falls by a factor of e in three rounds
+        ("reward") or in one ("confidence", as in the paper).
     n_folds : int or None, default=10
         Training rows are scored by a data classifier that has not seen them. None: no folds.
     margin : {"probability", "logit"}, default="probability"
@@ -116,8 +117,9 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     Differs from the paper: the data classifier is trained for missing factors too (``masked``, ``adapt``);
     the oracle stops *in* the state of highest reward, as the text says, where eq. 3 taken
     literally stops one step before; the margin is of probabilities; the coach listens to the
-    rewards that a learner expects, by ridge regression on the policy's features, where the paper's
-    listens to the learner's confidence (``coaching="confidence", eta=0.5``); stopping is priced so
+    rewards that a learner may expect, by ridge regression on the policy's features over states of the
+    learners so far, and gives way more slowly, where the paper's listens to the learner's
+    confidence (``coaching="confidence", eta=0.5``); stopping is priced so
     that without preferences it agrees with the oracle; marks of the known factors are
     among the policy's features; constant features are never bought.
 
@@ -174,7 +176,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         adapt: bool | int = True,
         coaching: bool | str = True,
         n_iterations: int = 15,
-        eta: float = 2.0,
+        eta: float = 3.0,
         n_folds: int | None = 10,
         margin: str = "probability",
         policy: str = "linear",
