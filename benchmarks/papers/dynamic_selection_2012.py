@@ -40,6 +40,7 @@ often rows are divided anew into training and development."""
 SEEDS = 10
 """Fits that compare coaching with DAgger; half as many of digits, and to compare other choices."""
 
+ORDERS = ("forward", "weight")
 METHODS: dict[str, dict[str, Any]] = {"DAgger": {"coaching": False}, "coaching": {}}
 VARIANTS: dict[str, dict[str, Any]] = {
     "coaching, classifier not adapted": {"adapt": False},
@@ -82,23 +83,30 @@ def fit(
 def curve(name: str, method: str, given: Any) -> dict[str, Any]:
     """Accuracy against cost of one method on test rows, with what the development rows said."""
     X, y, X_test, y_test, costs = data_of(name, given)
-    if method in ("forward", "weight"):
+    if method in ORDERS:
         return {"points": static_curve(method, X, y, X_test, y_test, costs=costs)}
     lams = (0.25, 1.0) if given.quick else given.lams or (*LAMS, *FINER)
     model, full_dev = fit(given, X, y, costs, given.seed, **METHODS[method], extra_lams=lams)
-    trace, points = model.trace_[model.trace_["chosen"]].set_index("lam"), []
-    for lam in sorted({0.5, *lams}):
-        used = model.at(lam)
-        points.append({
-            "setting": lam, "cost": float(used.cost(X_test).mean() / used.costs_.total),
-            "accuracy": float(used.score(X_test, y_test)), "dev accuracy": float(trace["accuracy"][lam]),
-        })  # fmt: skip
+    points = points_of(model, X_test, y_test, sorted({0.5, *lams}))
     oracle = model.oracle_curve(X_test, y_test, LAMS)
     return {
         "points": points, "full": full_accuracy(model, X_test, y_test), "full_dev": full_dev,
         "oracle": oracle[["lam", "cost", "accuracy"]].to_dict("records"),
         "learning": model.trace_.query("lam == 0.5")["reward"].tolist(),
     }  # fmt: skip
+
+
+def points_of(model: Any, X_test: Any, y_test: Any, lams: Any) -> list[dict[str, float]]:
+    """One fit at several trade-offs on test rows, with what the development rows said."""
+    trace, points = model.trace_[model.trace_["chosen"]].set_index("lam"), []
+    for lam in lams:
+        used = model.at(lam)
+        points.append({
+            "setting": lam, "cost": float(used.cost(X_test).mean() / used.costs_.total),
+            "accuracy": float(used.score(X_test, y_test)), "dev accuracy": float(trace["accuracy"][lam]),
+            "reward": test_reward(used, X_test, y_test),
+        })  # fmt: skip
+    return points
 
 
 def plain(name: str, method: str, given: Any) -> float:
@@ -125,13 +133,21 @@ def seeds(name: str, method: str, given: Any) -> dict[str, Any]:
     return {"rounds": rounds, "tests": tests}
 
 
-def grid(name: str, method: str, given: Any) -> list[list[float]]:
-    """Rewards on test rows at the paper's trade-offs; each seed divides the rows anew."""
+def grid(name: str, method: str, given: Any) -> list[dict[str, Any]]:
+    """Test rows at the paper's trade-offs; each seed divides the rows anew."""
     found = []
     for seed in range(1 if given.quick else COMPARED[name]):
         X, y, X_test, y_test, costs = data_of(name, given, seed)
-        model, _ = fit(given, X, y, costs, seed, division=seed, **METHODS[method], extra_lams=LAMS)
-        found.append([test_reward(model.at(lam), X_test, y_test) for lam in LAMS])
+        if method in ORDERS:
+            points = static_curve(method, X, y, X_test, y_test, costs=costs)
+            found.append({"points": points})
+            continue
+        model, full_dev = fit(
+            given, X, y, costs, seed, division=seed, **METHODS[method], extra_lams=LAMS
+        )
+        points = points_of(model, X_test, y_test, LAMS)
+        full = full_accuracy(model, X_test, y_test)
+        found.append({"points": points, "full": full, "full_dev": full_dev})
     return found
 
 
@@ -161,11 +177,15 @@ COMPARED = {"radar": 15, "small digits": 5, "segmentation": 10, "breast cancer":
 """Sets that compare at all trade-offs, and how often their rows are divided anew."""
 SEEDED = ("radar", "digits", "small digits", "segmentation")
 PARTS: dict[str, tuple[Any, ...]] = {
-    **{f"{name}, {m}": (curve, name, m) for name in SETS for m in ("weight", "forward", *METHODS)},
+    **{f"{name}, {m}": (curve, name, m) for name in SETS for m in (*ORDERS, *METHODS)},
     **{f"{name}, all features": (plain, name, "") for name in SETS},
     **{f"seeds of {name}, {m}": (seeds, name, m) for name in SEEDED for m in METHODS},
     **{f"seeds of {name}, {m}": (seeds, name, m) for name in VARIED for m in VARIANTS},
-    **{f"trade-offs of {name}, {m}": (grid, name, m) for name in COMPARED for m in METHODS},
+    **{
+        f"trade-offs of {name}, {m}": (grid, name, m)
+        for name in COMPARED
+        for m in (*ORDERS, *METHODS)
+    },
     **{
         f"digits, division {number}, {m}": (division, "digits", m, number)
         for number in range(DIVISIONS)
@@ -209,7 +229,7 @@ def curve_lines(found: dict[str, Any]) -> list[list[Any]]:
         oracle = {point["lam"]: point for point in result["oracle"]}
         for point in result["points"]:
             best = oracle.get(point["setting"])
-            orders = [found.get(f"{name}, {order}") for order in ("forward", "weight")]
+            orders = [found.get(f"{name}, {order}") for order in ORDERS]
             lines.append([
                 f"{name}, {method}, lam {point['setting']:g}", point["cost"], point["accuracy"],
                 *(at_cost(order["points"], point["cost"]) if order else None for order in orders),
@@ -227,7 +247,7 @@ def above_lines(found: dict[str, Any]) -> list[list[Any]]:
             if not points:
                 continue
             cells: list[Any] = []
-            for order in ("forward", "weight"):
+            for order in ORDERS:
                 fixed = found[f"{name}, {order}"]["points"]
                 gains = [100 * (p["accuracy"] - at_cost(fixed, p["cost"])) for p in points]
                 above = sum(gain >= 0 for gain in gains)
@@ -237,12 +257,43 @@ def above_lines(found: dict[str, Any]) -> list[list[Any]]:
     return lines
 
 
+def near(result: dict[str, Any]) -> dict[str, Any] | None:
+    """The cheapest trade-off that is within half a point of all features on development rows."""
+    close = [p for p in result["points"] if p["dev accuracy"] >= result["full_dev"] - 0.005]
+    return max(close, key=lambda p: p["setting"], default=None)
+
+
+def divided_lines(found: dict[str, Any]) -> list[list[Any]]:
+    """Over divisions: how far policies are above the fixed orders, and below all features."""
+    lines: list[list[Any]] = []
+    for name in COMPARED:
+        orders = [found.get(f"trade-offs of {name}, {order}") for order in ORDERS]
+        for method in METHODS:
+            parts = found.get(f"trade-offs of {name}, {method}")
+            if not parts or not all(orders):
+                continue
+            cells: list[Any] = []
+            for order in orders:
+                gains = [
+                    np.mean([
+                        100 * (p["accuracy"] - at_cost(fixed["points"], p["cost"]))
+                        for p in part["points"] if p["cost"] < 0.5
+                    ])
+                    for part, fixed in zip(parts, order, strict=True)
+                ]  # fmt: skip
+                cells.append(spread(gains))
+            chosen = [(part["full"], point) for part in parts if (point := near(part))]
+            gaps = [100 * (full - point["accuracy"]) for full, point in chosen]
+            cost = float(np.mean([point["cost"] for _, point in chosen]))
+            lines.append([f"{name}, {method}", *cells, cost, spread(gaps)])
+    return lines
+
+
 def near_lines(found: dict[str, Any]) -> list[list[Any]]:
     """The cheapest trade-off that is close enough on development rows, on test rows."""
     lines: list[list[Any]] = []
     for name, method, result in learned(found):
-        near = [p for p in result["points"] if p["dev accuracy"] >= result["full_dev"] - 0.005]
-        point = max(near, key=lambda p: p["setting"], default=None)
+        point = near(result)
         values = [point["setting"], point["cost"], point["accuracy"]] if point else [None] * 3
         gap = 100 * (result["full"] - point["accuracy"]) if point else None
         alone = found.get(f"{name}, all features")
@@ -252,7 +303,8 @@ def near_lines(found: dict[str, Any]) -> list[list[Any]]:
 
 def spread(values: list[float]) -> str:
     """Mean, and its standard error."""
-    return f"{np.mean(values):.2f} ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}"
+    error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else float("nan")
+    return f"{np.mean(values):.2f} ± {error:.2f}"
 
 
 def mean_of(parts: list[dict[str, Any]], place: int) -> list[Any]:
@@ -311,7 +363,11 @@ def grid_lines(found: dict[str, Any]) -> list[list[Any]]:
         dagger, coach = (found.get(f"trade-offs of {name}, {m}") for m in METHODS)
         if not dagger or not coach:
             continue
-        gain = np.array(coach) - np.array(dagger)
+        rewards = [
+            np.array([[p["reward"] for p in part["points"]] for part in parts])
+            for parts in (dagger, coach)
+        ]
+        gain = rewards[1] - rewards[0]
         by_seed = gain.mean(axis=1)
         error = by_seed.std(ddof=1) / len(by_seed) ** 0.5 if len(by_seed) > 1 else float("nan")
         means = [f"{mean:+.3f}" for mean in gain.mean(axis=0)]
@@ -408,7 +464,8 @@ def main() -> None:
 
 def page(found: dict[str, Any], given: Any) -> str:
     image = f"![Curves](../figures/{Path(given.figure).name})\n\n" if given.figure else ""
-    near = ["lam", "cost", "accuracy", "all features", "points below", "logistic regression"]
+    divided = ["data, policy", "above forward", "above weight", "cost", "below all features"]
+    closest = ["lam", "cost", "accuracy", "all features", "points below", "logistic regression"]
     variants = ["data, variant", "seeds", "default", "variant", "variant - default"]
     rewards = ["data, what", "DAgger", "coaching", "coaching - DAgger", "seeds in favour"]
     heads = [
@@ -429,11 +486,11 @@ def page(found: dict[str, Any], given: Any) -> str:
         "One fit over all trade-offs. Of those within half a point of all features on development rows, the cheapest. "
         "Its cost (share of the full price) and accuracy on test rows, beside the same data classifier with all "
         "features, and logistic regression that was trained on the same rows for nothing else.\n\n"
-        f"{markdown(['data, policy', *near], near_lines(found))}\n"
+        f"{markdown(['data, policy', *closest], near_lines(found))}\n"
         f"Digits again, divided anew into training and development rows (the test rows stay), with adapt={COPIES}. Of "
         f"the trade-offs {', '.join(map(str, NEAR))} that cost less than half on development rows, the most accurate "
         "there; then each trade-off by itself. On test rows, means with their standard errors over divisions:\n\n"
-        f"{markdown(['policy, division', *near[:-1]], division_lines(found))}\n"
+        f"{markdown(['policy, division', *closest[:-1]], division_lines(found))}\n"
         "## Coaching against DAgger\n\n"
         f"Mean reward at lam 0.5, ± standard deviation over {SEEDS} seeds (digits: {SEEDS // 2}), all with the same "
         "rows for training, development and test.\n\n"
@@ -449,6 +506,10 @@ def page(found: dict[str, Any], given: Any) -> str:
         "At how many trade-offs a policy is at least as accurate on test rows as the longest part of a fixed order "
         "that costs no more, and by how many points on average.\n\n"
         f"{markdown(['data, policy, where', 'against forward', 'against weight'], above_lines(found))}\n"
+        "The same over divisions: points above the orders, mean over the trade-offs that cost less than half; then the "
+        "cheapest trade-off within half a point of all features on development rows, its cost and how many points it "
+        "is below all features on test rows. Means ± standard errors.\n\n"
+        f"{markdown(divided, divided_lines(found))}\n"
         "## Accuracy against cost\n\n"
         f"{markdown(heads, curve_lines(found))}\n"
         f"{'Not computed in this run: ' + '; '.join(missing) + '.' if missing else ''}\n"

@@ -129,7 +129,9 @@ def test_eta_0_is_dagger_exactly_and_the_coaches_differ():
         assert print_of(coaching=coaching, eta=0.0) == dagger
     coached = print_of()
     assert print_of(coaching="reward", eta=3.0) == coached
-    assert len({dagger, coached, print_of(coaching="confidence", eta=3.0)}) == 3
+    confident = print_of(coaching="confidence")
+    assert print_of(coaching="confidence", eta=0.5) == confident
+    assert len({dagger, coached, confident, print_of(coaching="confidence", eta=3.0)}) == 4
 
 
 def test_the_learning_curve_is_kept_and_its_best_round_is_used(fitted):
@@ -140,6 +142,7 @@ def test_the_learning_curve_is_kept_and_its_best_round_is_used(fitted):
         assert len(kept) == 1
         assert kept["reward"].iloc[0] == curve["reward"].max()
         assert curve["examples"].is_monotonic_increasing
+        assert curve["eta"].tolist() == pytest.approx([3.0, 3 * np.exp(-1 / 3), 3 * np.exp(-2 / 3)])
 
 
 def test_explain_tells_the_story_of_each_row(fitted):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from costwise import Costs
 from costwise.estimators import _selection_states as selection_states
-from costwise.estimators._selection_coach import ConfidenceCoach, RewardCoach
+from costwise.estimators._selection_coach import ConfidenceCoach, RewardCoach, decide
 from costwise.estimators._selection_data import World
 from costwise.estimators._selection_imitation import (
     LinearLearner,
@@ -177,19 +177,30 @@ def test_a_coach_without_weight_is_the_oracle(made, lam):
     assert (prospect.labels(0.0 * likes) == prospect.labels()).all()
 
 
-def make_learner(world, rng):
-    """A policy that looks at known values and at what is known, and its scores in plain numbers."""
+def make_learner(world, rows, rng):
+    """A random linear policy, and its scores at the end of a path of one row, in plain numbers."""
     d, k = world.layout.n_factors, world.n_classes
     base = Linear(*(rng.normal(size=shape) for shape in ((d, d + 1), (d, d + 1), (d + 1,))))
+    meta = rng.normal(size=(N_METAS + k, d + 1))
+
+    def seen(i, state):
+        p = naive.chances(rows[i]["base"], rows[i]["adds"], state)
+        return max(p), p.index(max(p)), naive.cost(rows[i]["price"], rows[i]["groups"], state)
 
     def scores_of(i):
-        return lambda bought: [
-            base.bias[a]
-            + sum(world.Z[i, f] * base.weight[f, a] + base.mark[f, a] for f in sorted(bought))
-            for a in range(d + 1)
-        ]
+        def scores(path):
+            before = seen(i, path[-2]) if len(path) > 1 else seen(i, path[-1])
+            metas = naive.meta_features(seen(i, path[-1]), before, k)
+            return [
+                base.bias[a]
+                + sum(world.Z[i, f] * base.weight[f, a] + base.mark[f, a] for f in path[-1])
+                + sum(value * weight for value, weight in zip(metas, meta[:, a], strict=True))
+                for a in range(d + 1)
+            ]
 
-    return LinearChooser(base, np.zeros((N_METAS + k, d + 1))), scores_of
+        return scores
+
+    return LinearChooser(base, meta), scores_of
 
 
 def states_of(examples, world):
@@ -212,15 +223,11 @@ def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, 
     coach, kept = RewardCoach(3.0), ([], [])
     for number in (1, 2, 3, 4):
         coach.begin(number)
-        chooser, scores_of = (None, None) if number == 1 else make_learner(world, rng)
-        examples, gains = Examples(), {}
+        examples, gains, chooser = Examples(), {}, None
+        if number > 1:
+            chooser, scores_of = make_learner(world, rows, rng)
+            gains = {i: naive.learner_gains(rows[i], lam, scores_of(i)) for i in range(n)}
         roll_out(world, Reward(lam), chooser, examples, coach)
-        if chooser is not None:
-            gains = {
-                (i, state): line
-                for i in range(n)
-                for state, line in naive.learner_gains(rows[i], lam, scores_of(i))
-            }
         features, lines = [], []
         for i, known, phi, label in states_of(examples, world):
             if kept[0]:
@@ -233,10 +240,15 @@ def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, 
             assert label == (n_factors if expected == "stop" else expected)
             if gains:
                 features.append(phi)
-                lines.append(gains.pop((i, frozenset(known))))
-        assert not gains, "a state that the learner passes was not labelled"
+                lines.append(gains[i].pop(frozenset(known)))
+        assert not any(gains.values()), "a state that the learner passes was not labelled"
         kept[0].extend(features)
         kept[1].extend(lines)
+    coach.begin(5)
+    found = np.array([*features, [0.0] * len(phi)])
+    expected = naive.expected_values(*kept, found.tolist())
+    ones = np.ones((len(found), 1))
+    assert np.hstack([found, ones]) @ coach._weight == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
@@ -249,7 +261,7 @@ def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
     scores[:, 0] = 20.0  # bought: it must not take the others' part
     coach = ConfidenceCoach(5.0)
     coach.begin(2)
-    labels = coach.label(world, states, prospect, scores)
+    labels = coach.label(world, states, prospect, decide(scores, bought))
     for i, row in enumerate(rows):
         powers = {f: math.exp(scores[i, f]) for f in (1, 2, 3)}
         powers["stop"] = math.exp(scores[i, n_factors])
@@ -260,28 +272,35 @@ def test_the_coach_of_confidence_adds_how_likely_the_learner_takes_an_action():
 
 
 def test_features_built_in_blocks_are_those_built_at_once(monkeypatch):
-    world, _ = make_world(9, n=11)
+    world, rows = make_world(9, n=11)
     found = []
     for block in (4, 4096):
         monkeypatch.setattr(selection_states, "BLOCK", block)
-        rng, coach = np.random.default_rng(0), RewardCoach(10.0)
+        rng, coach, examples = np.random.default_rng(0), RewardCoach(10.0), Examples()
         for number in (1, 2, 3):
             coach.begin(number)
-            chooser = None if number == 1 else make_learner(world, rng)[0]
-            examples, plain = Examples(), Examples()
+            chooser = None if number == 1 else make_learner(world, rows, rng)[0]
             roll_out(world, Reward(0.5), chooser, examples, coach)
-        roll_out(world, Reward(0.5), chooser, plain)
-        found.append(np.concatenate(examples.labels).tolist())
-    assert found[0] == found[1]
-    assert found[0] != np.concatenate(plain.labels).tolist()
+        coach.begin(4)
+        found.append((coach._weight, np.concatenate(examples.labels)))
+    assert found[0][0] == pytest.approx(found[1][0], abs=1e-10)
+    assert found[0][1].tolist() == found[1][1].tolist()
 
 
 @pytest.mark.parametrize(("kind", "rounds"), [(ConfidenceCoach, 1), (RewardCoach, 3)])
 def test_eta_falls_by_e_in_one_round_or_in_three(kind, rounds):
-    coach = kind(0.5)
-    for number, eta in ((1, 0.5), (1 + rounds, 0.5 / np.e), (1 + 2 * rounds, 0.5 / np.e**2)):
+    coach = kind(0.7)
+    for number, eta in ((1, 0.7), (1 + rounds, 0.7 / np.e), (1 + 2 * rounds, 0.7 / np.e**2)):
         coach.begin(number)
         assert coach.eta == pytest.approx(eta)
+
+
+def test_who_stops_is_told_from_who_ties():
+    """At a tie a factor is bought, as policies do."""
+    found = decide(np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0], [1.0, 2.0, 2.1]]),
+                   np.array([[False, False], [False, True], [False, False]]))  # fmt: skip
+    assert found.action.tolist() == [1, 2, 2]
+    assert found.favourite.tolist() == [1, 0, 1]
 
 
 def test_examples_hold_every_visited_state_and_sampling_is_uniform_and_bounded():

@@ -65,14 +65,14 @@ def coach_action(row, bought, lam, eta, likes):
     return max(value, key=value.get)
 
 
-def learner_path(state, scores_of):
-    """States from ``state`` on until a learner stops, or has everything.
+def learner_path(path, scores_of, n_factors):
+    """A path of states until a learner stops, or has everything; ``path`` is how it begins.
 
-    ``scores_of(state)`` are its scores of the factors, stopping last.
+    ``scores_of(path)`` are its scores of the factors at the end of a path, stopping last.
     """
-    path = [frozenset(state)]
-    while (left := set(range(len(scores_of(path[-1])) - 1)) - path[-1]) != set():
-        scores = scores_of(path[-1])
+    path = list(path)
+    while left := set(range(n_factors)) - path[-1]:
+        scores = scores_of(path)
         best = max(left, key=lambda f: (scores[f], -f))
         if scores[-1] > scores[best]:
             break
@@ -86,19 +86,22 @@ def learner_gains(row, lam, scores_of):
     None for bought factors, "stop" last: against where the learner ends; where it stops, against
     where it would stop next.
     """
-    path, n_factors, found = learner_path(frozenset(), scores_of), len(row["price"]), []
-    for state in path:
+    n_factors, found = len(row["price"]), {}
+    path = learner_path([frozenset()], scores_of, n_factors)
+    for i, state in enumerate(path):
         left = set(range(n_factors)) - state
         if not left:
             break
-        scores = scores_of(state)
+        scores, so_far = scores_of(path[: i + 1]), path[: i + 1]
         favourite = max(left, key=lambda f: (scores[f], -f))
-        end = path[-1] if state != path[-1] else learner_path(state | {favourite}, scores_of)[-1]
+        end = path[-1]
+        if state == end:
+            end = learner_path([*so_far, state | {favourite}], scores_of, n_factors)[-1]
         base = reward(row, state | {favourite}, lam)
         gains = [
             reward(row, state | {f}, lam) - base if f in left else None for f in range(n_factors)
         ]
-        found.append((state, [*gains, reward(row, state, lam) - reward(row, end, lam)]))
+        found[state] = [*gains, reward(row, state, lam) - reward(row, end, lam)]
     return found
 
 
@@ -166,13 +169,17 @@ def decide(policy, values, bought, last):
     columns = [c for f in bought for c in layout.columns(f)]
     share = policy.costs.price([policy.costs.name(int(c)) for c in columns]) / policy.costs.total
     now = (max(p), guess, share)
-    before = last or now
-    metas = [
-        now[0], now[0] - before[0], float(now[1] != before[1]),
-        now[2], now[2] - before[2], now[2] / max(now[0], 1e-6),
-    ]  # fmt: skip
-    metas += [float(guess == k) for k in range(n_classes)]
+    metas = meta_features(now, last or now, n_classes)
     scores = linear(chooser.base, n_actions)
     for action in range(n_actions):
         scores[action] += sum(m * w for m, w in zip(metas, chooser.meta[:, action], strict=True))
     return scores, now
+
+
+def meta_features(now, before, n_classes):
+    """Section 3.3, from (confidence, guess, cost) now and at the decision before; the guess last."""
+    metas = [
+        now[0], now[0] - before[0], float(now[1] != before[1]),
+        now[2], now[2] - before[2], now[2] / max(now[0], 1e-6),
+    ]  # fmt: skip
+    return metas + [float(now[1] == k) for k in range(n_classes)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from costwise.estimators._selection_data import World
 from costwise.estimators._selection_oracle import Prospect
 from costwise.estimators._selection_states import States, policy_features
 from costwise.policy._selection_rows import Bools, Ints
+from costwise.policy.selection import pick
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,44 +24,69 @@ RIDGE = 1.0
 """Penalty of the squared weights of what the learner expects."""
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What a learner does in many states.
+
+    Attributes
+    ----------
+    scores : float64 (m, n_factors + 1), of the factors, bought ones too, and of stopping
+    action : int (m,), what it takes: a factor, or n_factors to stop
+    favourite : int (m,), the factor that it would buy if it had to go on
+    """
+
+    scores: Floats
+    action: Ints
+    favourite: Ints
+
+
+def decide(scores: Floats, bought: Bools) -> Decision:
+    """What scores lead to."""
+    factors = np.where(bought, -np.inf, scores[:, :-1])
+    return Decision(scores, pick(scores, ~bought), np.argmax(factors, axis=1))
+
+
 class Coach(ABC):
-    """Labels states; gives way to the learner less and less.
+    """Labels states; gives way to the oracle more and more.
 
     Parameters
     ----------
-    eta : number
-        Weight of the learner's preference in the first round, which has no learner yet; it falls by
-        a factor of e in ``patience`` rounds. At 0, the coach is the oracle.
+    eta : number, optional
+        Weight of the learner's preference at the beginning; it falls by a factor of e in
+        ``patience`` rounds. At 0, the coach is the oracle. None: ``usual_eta``.
     """
 
-    patience: ClassVar[float] = 1.0
+    usual_eta: ClassVar[float]
+    patience: ClassVar[float]
 
-    def __init__(self, eta: float) -> None:
-        self._first = self.eta = eta
+    def __init__(self, eta: float | None = None) -> None:
+        self._first = self.eta = self.usual_eta if eta is None else eta
 
     def begin(self, number: int) -> None:
         """Start round 1, 2, ..."""
         self.eta = self._first * float(np.exp((1.0 - number) / self.patience))
 
     def label(
-        self, world: World, states: States, prospect: Prospect, scores: Floats | None
+        self, world: World, states: States, prospect: Prospect, decision: Decision | None
     ) -> Ints:
-        """Actions to imitate. ``scores`` are the learner's; None: there is no learner yet."""
+        """Actions to imitate. ``decision`` is the learner's; None: there is no learner yet."""
         likes = None
-        if scores is not None and self.eta > 0:
-            likes = self._likes(world, states, scores)
+        if decision is not None and self.eta > 0:
+            likes = self._likes(world, states, decision)
         return prospect.labels() if likes is None else prospect.labels(self.eta * likes)
 
     @abstractmethod
-    def _likes(self, world: World, states: States, scores: Floats) -> Floats | None:
+    def _likes(self, world: World, states: States, decision: Decision) -> Floats | None:
         """The learner's preference (m, n_factors + 1), any number for bought factors; None: none yet."""
 
 
 class ConfidenceCoach(Coach):
     """The paper's: how likely the learner takes each action, softmax over what is allowed."""
 
-    def _likes(self, world: World, states: States, scores: Floats) -> Floats:
-        allowed = scores.copy()
+    usual_eta, patience = 0.5, 1.0
+
+    def _likes(self, world: World, states: States, decision: Decision) -> Floats:
+        allowed = decision.scores.copy()
         allowed[:, :-1][states.bought] = -np.inf
         likes: Floats = links.softmax(allowed)
         return likes
@@ -71,15 +98,17 @@ class RewardCoach(Coach):
     That is how much better than going on as the learner would: for a factor, its reward minus that
     of the learner's favourite; for stopping, the reward here minus that where the learner ends, or
     where it has just stopped, would end if it went on. Both are regressed on the policy's features,
-    over all states of learners so far. Only sums are kept, the same for all actions: a bought factor,
-    of which nobody asks, counts with the mean of the others.
+    over all states of learners in the rounds before; so the first round and the second, which has the
+    first learner, follow the oracle. Only sums are kept, the same for all actions: a bought factor, of
+    which nobody asks, counts with the mean of the others.
     """
 
-    patience = 3.0
+    usual_eta, patience = 3.0, 3.0
 
-    def __init__(self, eta: float) -> None:
+    def __init__(self, eta: float | None = None) -> None:
         super().__init__(eta)
         self._products: Floats | None = None
+        self._sums = np.empty((0, 0))
         self._weight: Floats | None = None
         self._waiting: list[tuple[States, Floats, Bools]] = []
         """States of this round, their rewards, and whether the learner stopped there."""
@@ -97,12 +126,12 @@ class RewardCoach(Coach):
         return self.eta > 0
 
     def label(
-        self, world: World, states: States, prospect: Prospect, scores: Floats | None
+        self, world: World, states: States, prospect: Prospect, decision: Decision | None
     ) -> Ints:
         """Label states by what was expected so far, and see what their factors bring."""
-        labels = super().label(world, states, prospect, scores)
-        if scores is not None and self.curious:
-            self._watch(world, states, prospect, scores)
+        labels = super().label(world, states, prospect, decision)
+        if decision is not None and self.curious:
+            self._watch(world, states, prospect, decision)
         return labels
 
     def tell(self, world: World, reached: Floats, beyond: Floats) -> None:
@@ -117,32 +146,24 @@ class RewardCoach(Coach):
                 self._sums[:, -1] += inputs.T @ gain[part]
         self._waiting.clear()
 
-    def _likes(self, world: World, states: States, scores: Floats) -> Floats | None:
+    def _likes(self, world: World, states: States, decision: Decision) -> Floats | None:
         if self._weight is None:
             return None
         return np.concatenate([inputs @ self._weight for inputs, _ in _inputs(world, states)])
 
-    def _watch(self, world: World, states: States, prospect: Prospect, scores: Floats) -> None:
-        bought, at = states.bought, np.arange(len(scores))
-        liked = favourite(scores, ~bought)
-        gains = prospect.actions - prospect.actions[at, liked][:, None]
+    def _watch(self, world: World, states: States, prospect: Prospect, decision: Decision) -> None:
+        bought, (m, n_factors) = states.bought, prospect.actions.shape
+        gains = prospect.actions - prospect.actions[np.arange(m), decision.favourite][:, None]
         mean = gains.mean(axis=1, where=~bought)
         gains = np.where(bought, mean[:, None], gains)
         for inputs, part in _inputs(world, states):
             if self._products is None:
                 width = inputs.shape[1]
                 self._products = np.zeros((width, width))
-                self._sums = np.zeros((width, scores.shape[1]))
+                self._sums = np.zeros((width, n_factors + 1))
             self._products += inputs.T @ inputs
             self._sums[:, :-1] += inputs.T @ gains[part]
-        stopped = scores[:, -1] > scores[at, liked]
-        self._waiting.append((states, prospect.here, stopped))
-
-
-def favourite(scores: Floats, open_: Bools) -> Ints:
-    """The factor that a policy would buy if it had to go on."""
-    best: Ints = np.argmax(np.where(open_, scores[:, :-1], -np.inf), axis=1)
-    return best
+        self._waiting.append((states, prospect.here, decision.action == n_factors))
 
 
 def _inputs(world: World, states: States) -> Iterator[tuple[Floats, slice]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from costwise.core.threads import Threads, count_threads
-from costwise.estimators._selection_coach import Coach, RewardCoach, favourite
+from costwise.estimators._selection_coach import Coach, RewardCoach, decide
 from costwise.estimators._selection_data import Masks, World, masks_of_orders
 from costwise.estimators._selection_oracle import Reward, look_ahead, shares
 from costwise.estimators._selection_states import Examples, action_scores, look
@@ -19,7 +19,6 @@ from costwise.estimators._selection_svm import fit_machines
 from costwise.estimators.greedy_miser import GreedyMiserClassifier
 from costwise.policy._selection_choosers import LinearChooser, TreeChooser
 from costwise.policy._selection_rows import N_METAS, Bools, Chooser, Ints, Layout, Linear
-from costwise.policy.selection import pick
 
 Floats = npt.NDArray[np.float64]
 Learner = Callable[[Floats, Ints], Any]
@@ -65,21 +64,25 @@ def roll_out(
     examples: Examples | None = None,
     coach: Coach | None = None,
 ) -> Result:
-    """Run a policy from the free state; None is the oracle. Label the states where asked to."""
+    """Run a policy from the free state; None is the oracle.
+
+    Labelled states are added to ``examples``; the labels are the oracle's, or those of a ``coach``.
+    """
+    assert coach is None or examples is not None
     n, n_factors = len(world.Z), world.layout.n_factors
     when, instead = np.full((n, n_factors), -1), np.full(n, n_factors)
     last, active = np.full((n, 3), np.nan), np.arange(n)
     for step in range(n_factors):
         now = when[active] >= 0
-        scores, action = None, None
+        decision, action = None, None
         if chooser is not None or examples is not None:
             states, last[active] = look(world, active, now, last[active])
         if chooser is not None:
-            scores = action_scores(chooser, world, states)
-            action, instead[active] = pick(scores, ~now), favourite(scores, ~now)
+            decision = decide(action_scores(chooser, world, states), now)
+            action, instead[active] = decision.action, decision.favourite
         if examples is not None or action is None:
             prospect = look_ahead(world, active, now, reward)
-            labels = coach.label(world, states, prospect, scores) if coach else prospect.labels()
+            labels = coach.label(world, states, prospect, decision) if coach else prospect.labels()
             if examples is not None:
                 examples.add(states, labels)
             action = labels if action is None else action
@@ -109,7 +112,7 @@ def _go_on(world: World, chooser: Chooser, when: Ints, last: Floats, first: Ints
             return when
         now = when[active] >= 0
         states, last[active] = look(world, active, now, last[active])
-        action = pick(action_scores(chooser, world, states), ~now)
+        action = decide(action_scores(chooser, world, states), now).action
 
 
 def _result(world: World, reward: Reward, when: Ints) -> Result:
@@ -172,8 +175,8 @@ class Schedule:
     """The loop: how often, who coaches, how many examples a policy is trained on."""
 
     n_iterations: int
-    eta: float
-    """Weight of the learner's preference in the first round; 0 is plain DAgger."""
+    eta: float | None
+    """Weight of the learner's preference at the beginning; 0 is plain DAgger, None the coach's own."""
     max_examples: int
     seed: int
     coach: type[Coach] = RewardCoach

@@ -1,4 +1,4 @@
-"""Rewards, the forward-selection oracle and the coach, for many rows at once."""
+"""Rewards, and what the forward-selection oracle makes of them, for many rows at once."""
 
 from __future__ import annotations
 

@@ -76,14 +76,16 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         with every other one.
     coaching : bool, "reward" or "confidence", default=True
         Whether to imitate the coach, who also values what the learner prefers, or the bare oracle
-        (False: DAgger). The preference is the reward that the learner, who does not know the
-        labels, may expect of an action and of its own steps after that ("reward", or True), or how
-        likely the learner takes it ("confidence", the paper's, with ``eta=0.5``).
+        (False: DAgger). The preference is what the learner, who does not know the labels, may expect
+        ("reward", or True): of a factor, the reward right after it; of stopping, the reward here
+        against where its own next steps lead. Or how likely the learner takes an action
+        ("confidence", the paper's).
     n_iterations : int, default=15
         Rounds of rolling out, labelling and learning.
-    eta : number, default=3.0
+    eta : number, optional
         Weight of the learner's preference in the first round; falls by a factor of e in three rounds
-        ("reward") or in one ("confidence", as in the paper).
+        ("reward") or in one ("confidence"). None is 3 ("reward") or 0.5 ("confidence", as in the
+        paper). The first round follows the oracle; with "reward", the second too.
     n_folds : int or None, default=10
         Training rows are scored by a data classifier that has not seen them. None: no folds.
     margin : {"probability", "logit"}, default="probability"
@@ -114,19 +116,20 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     Paper: He He, Hal Daumé III, Jason Eisner, "Cost-sensitive Dynamic Feature Selection", ICML
     workshop on Inferning, 2012: rewards eq. 1, oracle eq. 3, coach eq. 4, Algorithm 1.
 
-    Differs from the paper: the data classifier is trained for missing factors too (``masked``, ``adapt``);
-    the oracle stops *in* the state of highest reward, as the text says, where eq. 3 taken
-    literally stops one step before; the margin is of probabilities; the coach listens to the
-    rewards that a learner may expect, by ridge regression on the policy's features over states of the
-    learners so far, and gives way more slowly, where the paper's listens to the learner's
-    confidence (``coaching="confidence", eta=0.5``); stopping is priced so
-    that without preferences it agrees with the oracle; marks of the known factors are
-    among the policy's features; constant features are never bought.
+    Differs from the paper: the data classifier is trained for missing factors too (``masked``,
+    ``adapt``); the oracle stops *in* the state of highest reward, as the text says, where eq. 3
+    taken literally stops one step before; the margin is of probabilities; the coach listens to the
+    rewards that a learner may expect, by ridge regression on the policy's features over states of
+    the learners so far, and gives way more slowly, where the paper's listens to the learner's
+    confidence (``coaching="confidence"``); stopping is priced so that without preferences it agrees
+    with the oracle; marks of the known factors are among the policy's features; constant features
+    are never bought.
 
-    The labels cost about ``n * steps * n_factors**2 * n_classes`` per round. A decision of the
-    policy counts as one evaluation where ``costs.evaluation`` is not 0; the reward leaves it out.
-    Under a budget, a factor that does not fit is refused and the policy takes its next best
-    action; the answer is the data classifier on what is known.
+    A round costs about ``n * steps * n_factors**2 * n_classes`` for the labels, and
+    ``n * steps * width**2`` for what a learner may expect, by the width of the policy's features. A
+    decision of the policy counts as one evaluation where ``costs.evaluation`` is not 0; the reward
+    leaves it out. Under a budget, a factor that does not fit is refused and the policy takes its
+    next best action; the answer is the data classifier on what is known.
 
     Examples
     --------
@@ -154,7 +157,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         "adapt": ["boolean", Interval(Integral, 0, None, closed="left")],
         "coaching": ["boolean", StrOptions(set(COACHES))],
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
-        "eta": [Interval(Real, 0, None, closed="left")],
+        "eta": [None, Interval(Real, 0, None, closed="left")],
         "n_folds": [None, Interval(Integral, 2, None, closed="left")],
         "margin": [StrOptions({"probability", "logit"})],
         "policy": [StrOptions({"linear", "trees"})],
@@ -176,7 +179,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         adapt: bool | int = True,
         coaching: bool | str = True,
         n_iterations: int = 15,
-        eta: float = 3.0,
+        eta: float | None = None,
         n_folds: int | None = 10,
         margin: str = "probability",
         policy: str = "linear",
@@ -259,7 +262,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         return list(dict.fromkeys([float(self.lam), *extra]))
 
     def _schedule(self, seed: int) -> Schedule:
-        eta = float(self.eta) if self.coaching else 0.0
+        eta = self.eta if self.coaching else 0.0
         coach = COACHES.get(self.coaching, RewardCoach)
         return Schedule(self.n_iterations, eta, self.max_examples, seed, coach)
 
