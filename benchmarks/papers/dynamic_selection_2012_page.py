@@ -289,7 +289,7 @@ def text(found: dict[str, Any], missing: list[str], given: Any) -> str:
         "data, policy", "cost", "accuracy", "forward order at that cost", "weight order at that cost", "oracle",
     ]  # fmt: skip
     times = ", ".join(f"{name} {number} times" for name, number in COMPARED.items())
-    assembled = "Assembled from parts that were computed one by one, two at a time; the time is about the sum of theirs.\n\n"
+    assembled = "Assembled from parts that were computed two at a time; the time is about the sum of theirs.\n\n"
     return (
         "The paper gives its figures as plots; in words: the accuracy of all features or more at a small cost, the "
         "same or more than fixed orders with a small part of the features, a large gap to the oracle, and more reward "
