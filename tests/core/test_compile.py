@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import costwise
@@ -124,3 +126,28 @@ def test_no_process_is_started_where_it_is_of_no_use(monkeypatch):
     monkeypatch.setattr(compiling.sys, "executable", "")
     compiling.compile_beside(gradients.friedman)  # within another program
     assert not compiling._BESIDE
+
+
+def twice(x):
+    return x + x
+
+
+@pytest.mark.compiled
+def test_processes_that_compile_one_kernel_at_once_do_not_take_each_others_code(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first, second, third = (compiling.kernel()(twice) for _ in range(3))  # as in three processes
+    keep = first._cache._cache_file._save_data
+
+    def save_late(name, data):
+        """The second process read the index before, and writes between the first one's two files."""
+        monkeypatch.setattr(second._cache._cache_file, "_load_index", dict)
+        assert second(2) == 4
+        keep(name, data)
+
+    monkeypatch.setattr(first._cache._cache_file, "_save_data", save_late)
+    assert first(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert third(5) == 10
+    assert third.stats.cache_hits, "what the second process wrote is in use"
+    assert third(np.array([3.0])).tolist() == [6.0]

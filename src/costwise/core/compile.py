@@ -14,6 +14,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -60,12 +61,31 @@ def kernel(
             no_cfunc_wrapper=True,
             **options,
         )(function)
+        _name_files_apart(compiled)
         if signatures:
             compiled.costwise_signatures = signatures
             KERNELS.append(compiled)
         return compiled
 
     return declare
+
+
+def _name_files_apart(compiled: Any) -> None:
+    """Give every file of the cache a name of its own.
+
+    Numba numbers the files of a kernel by its index. Processes that compile different signatures of
+    one kernel at once may take the same number; the index of one then leads to the code of the other,
+    for good. With names of their own, the worst is that an entry is lost and compiled again.
+    """
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if file is not None:
+        numbered = file._data_name
+
+        def name(number: int) -> str:
+            stem, ending = os.path.splitext(numbered(number))
+            return f"{stem}.{uuid.uuid4().hex[:12]}{ending}"
+
+        file._data_name = name
 
 
 def is_cold(compiled: Any) -> bool:
