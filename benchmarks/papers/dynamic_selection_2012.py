@@ -142,12 +142,9 @@ def grid(name: str, method: str, given: Any) -> list[dict[str, Any]]:
             points = static_curve(method, X, y, X_test, y_test, costs=costs)
             found.append({"points": points})
             continue
-        model, full_dev = fit(
-            given, X, y, costs, seed, division=seed, **METHODS[method], extra_lams=LAMS
-        )
+        model, _ = fit(given, X, y, costs, seed, division=seed, **METHODS[method], extra_lams=LAMS)
         points = points_of(model, X_test, y_test, LAMS)
-        full = full_accuracy(model, X_test, y_test)
-        found.append({"points": points, "full": full, "full_dev": full_dev})
+        found.append({"points": points, "full": full_accuracy(model, X_test, y_test)})
     return found
 
 

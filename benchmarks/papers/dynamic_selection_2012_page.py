@@ -105,9 +105,9 @@ def divided_order_lines(found: dict[str, Any]) -> list[list[Any]]:
     """Over divisions: points above the fixed orders at the same cost, where that is below half."""
     lines: list[list[Any]] = []
     for name, method, parts in divided(found):
+        orders = [found.get(f"trade-offs of {name}, {order}") for order in ORDERS]
         cells: list[Any] = []
-        for order in ORDERS:
-            fixed = found[f"trade-offs of {name}, {order}"]
+        for fixed in filter(None, orders):
             gains = [
                 [
                     100 * (p["accuracy"] - at_cost(curve["points"], p["cost"]))
@@ -116,7 +116,8 @@ def divided_order_lines(found: dict[str, Any]) -> list[list[Any]]:
                 for part, curve in zip(parts, fixed, strict=True)
             ]  # fmt: skip
             cells.append(spread([float(np.mean(gain)) for gain in gains]))
-        lines.append([f"{name}, {method}", *cells])
+        if len(cells) == len(ORDERS):
+            lines.append([f"{name}, {method}", *cells])
     return lines
 
 
@@ -302,8 +303,8 @@ def text(found: dict[str, Any], missing: list[str], given: Any) -> str:
         "features, and logistic regression that was trained on the same rows for nothing else.\n\n"
         f"{markdown(['data, policy', *closest], near_lines(found))}\n"
         f"The rows divided anew into training, development and test rows ({times}): mean cost, and points below all "
-        "features on test rows (negative: above), ± standard error. Last, of the trade-offs that cost less than half, "
-        "the most accurate on development rows.\n\n"
+        "features on test rows (negative: above), ± standard error. Last, of the trade-offs that cost less than half "
+        "there, the most accurate on development rows.\n\n"
         f"{markdown(over, divided_lines(found))}\n"
         f"Digits again, divided anew into training and development rows (the test rows stay), with adapt={COPIES}. Of "
         f"the trade-offs {', '.join(map(str, NEAR))} that cost less than half on development rows, the most accurate "
