@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-import costwise
-from costwise import Costs, datasets
+import worthwhile
+from worthwhile import Costs, datasets
 
 
 def options(text: str | None) -> argparse.ArgumentParser:
@@ -41,7 +41,7 @@ def machine() -> str:
         name = lines[0].split(":", 1)[1].strip() if lines else name
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     today = datetime.datetime.now(datetime.UTC).date()
-    return f"{name}, {cores} cores, Python {platform.python_version()}, costwise {costwise.__version__}, {today}"
+    return f"{name}, {cores} cores, Python {platform.python_version()}, worthwhile {worthwhile.__version__}, {today}"
 
 
 def markdown(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
@@ -63,7 +63,7 @@ def heading(title: str, script: str, given: argparse.Namespace, start: float) ->
     data = " --data FOLDER" if given.data else ""
     quick = " --quick" if given.quick else ""
     took = f"{time.perf_counter() - start:.0f} s"
-    return f"# {title}\n\n`python benchmarks/{script}{data}{quick}`, seed {given.seed}. {machine()}, {took}.\n\n"
+    return f"# {title}\n\n`python -m benchmarks.{script}{data}{quick}`, seed {given.seed}. {machine()}, {took}.\n\n"
 
 
 NOTES = "<!-- notes -->"

@@ -7,18 +7,18 @@ from typing import Any
 
 import griffe
 
-import costwise
+import worthwhile
 
 ROLE = re.compile(r":(?:class|func|meth|data|mod|attr|exc):`~?([^`]+)`")
 
 
 def linked(match: re.Match[str]) -> str:
-    """A link for what is public in costwise, plain code for the rest."""
+    """A link for what is public in worthwhile, plain code for the rest."""
     path = match.group(1)
     name = path.rpartition(".")[2]
-    if path in (name, f"costwise.{name}") and name in costwise._HOME:
-        return f"[`{name}`][{costwise._HOME[name]}.{name}]"
-    return f"`{path.removeprefix('costwise.')}`"
+    if path in (name, f"worthwhile.{name}") and name in worthwhile._HOME:
+        return f"[`{name}`][{worthwhile._HOME[name]}.{name}]"
+    return f"`{path.removeprefix('worthwhile.')}`"
 
 
 class Roles(griffe.Extension):

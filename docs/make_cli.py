@@ -10,7 +10,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from costwise.cli import app
+from worthwhile.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 BEGIN, END = "<!-- generated: python docs/make_cli.py -->", "<!-- end of what is generated -->"
@@ -63,7 +63,7 @@ def default(option: Any) -> str:
 
 def generate() -> str:
     """The part of the page between the marks."""
-    return "\n".join(section(*item) for item in commands(get_command(app), "costwise"))
+    return "\n".join(section(*item) for item in commands(get_command(app), "worthwhile"))
 
 
 def updated(page: str) -> str:

@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from costwise import (
+from worthwhile import (
     AdaptiveBoostingClassifier,
     AdaptiveLinearClassifier,
     L1GateClassifier,
@@ -35,8 +35,8 @@ def pairs(existing: Any) -> dict[str, tuple[Any, Any]]:
     return {
         "ADAPT-LIN": (clone(linear).set_params(max_iter=1), clone(linear).set_params(max_iter=10)),
         "ADAPT-GBRT": (
-            clone(boosted).set_params(n_iterations=1),
-            clone(boosted).set_params(n_iterations=10),
+            clone(boosted).set_params(max_iter=1),
+            clone(boosted).set_params(max_iter=10),
         ),
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from costwise import Costs, DynamicSelectionClassifier
+from worthwhile import Costs, DynamicSelectionClassifier
 
 
 def blocks(side: int, width: int) -> dict[str, dict[str, object]]:
@@ -34,10 +34,10 @@ def main() -> None:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=500, random_state=0)
     costs = Costs(np.zeros(64), blocks(side=8, width=2), unit="blocks")
     model = DynamicSelectionClassifier(
-        0.25, costs=costs, extra_lams=[1.0], n_iterations=options.iterations, random_state=0
+        0.25, costs=costs, extra_lams=[1.0], max_iter=options.iterations, random_state=0
     ).fit(X_train, y_train)
     for lam in (0.25, 1.0):
-        fitted = model.at(lam)
+        fitted = model.at(lam=lam)
         print(
             f"lam {lam}: accuracy {fitted.score(X_test, y_test):.3f} "
             f"for {fitted.cost(X_test).mean():.1f} of 16 blocks"
@@ -50,7 +50,7 @@ def main() -> None:
         session.tell({pixel: X_test[0, pixel] for pixel in wanted})
     print(f"a cheap look: {session.prediction} for {session.spent:g}, truth {y_test[0]}")
     if options.plot:
-        from costwise.plots.purchase_sequence import plot_purchase_sequence
+        from worthwhile.plots.purchase_sequence import plot_purchase_sequence
 
         axes = plot_purchase_sequence(model, X_test, y_test)
         axes[0].figure.savefig(options.plot)

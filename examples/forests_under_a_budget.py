@@ -11,7 +11,7 @@ from __future__ import annotations
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from costwise import BudgetedForestClassifier, PricedModel, PrunedForestClassifier, datasets
+from worthwhile import BudgetedForestClassifier, PricedModel, PrunedForestClassifier, datasets
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     grown = BudgetedForestClassifier(alpha=4, costs=heart.costs, random_state=0).fit(X, y)
     print("budgeted forest, one run")
     for budget in (3.5, 4, 10):
-        model = grown.with_budget(budget)
+        model = grown.at(budget=budget)
         print(
             f"  budget {budget:5.1f}: {model.n_trees_:2d} trees, bill {model.cost(X_test).mean():6.2f}, "
             f"accuracy {model.score(X_test, y_test):.3f}"
@@ -36,7 +36,7 @@ def main() -> None:
     )
     pruned = PrunedForestClassifier(forest, costs=heart.costs).fit(X_prune, y_prune)
     for lam in (1e-4, 5e-4, 1e-3, 1e-2):
-        model = pruned.with_lam(lam)
+        model = pruned.at(lam=lam)
         print(
             f"  lam {lam:8.4f}: bill {model.cost(X_test).mean():6.2f}, "
             f"accuracy {model.score(X_test, y_test):.3f}"

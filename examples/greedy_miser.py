@@ -10,9 +10,9 @@ import argparse
 
 import numpy as np
 
-from costwise import FeatureSubsets, GreedyMiserRegressor
-from costwise.datasets import make_yahoo_like
-from costwise.metrics import ndcg_at_k
+from worthwhile import FeatureSubsets, GreedyMiserRegressor
+from worthwhile.datasets import make_yahoo_like
+from worthwhile.metrics import ndcg_at_k
 
 
 def main() -> None:

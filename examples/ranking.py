@@ -10,9 +10,9 @@ import argparse
 
 import numpy as np
 
-from costwise import EarlyExitRegressor, GreedyMiserRegressor
-from costwise.datasets import make_yahoo_like
-from costwise.metrics import irrelevant_weight, ndcg_at_k
+from worthwhile import EarlyExitRegressor, GreedyMiserRegressor
+from worthwhile.datasets import make_yahoo_like
+from worthwhile.metrics import irrelevant_weight, ndcg_at_k
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import argparse
 
 from sklearn.model_selection import train_test_split
 
-from costwise import BudgetSearchCV, GreedyMiserClassifier, compare, datasets, plots
+from worthwhile import BudgetSearchCV, GreedyMiserClassifier, compare, datasets, plots
 
 METHODS = ["greedy-miser", "submodular-tree", "cost-weighted-l1", "decision-tree", "random-forest"]
 

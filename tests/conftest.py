@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "costwise"
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "worthwhile"
 
 
 def _kernel_cache() -> str:
@@ -18,9 +18,9 @@ def _kernel_cache() -> str:
     The compiler does not notice that a function which a kernel calls from another file has changed.
     """
     digest = hashlib.sha256()
-    for path in sorted((SOURCE / "core").glob("*.py")):
+    for path in sorted((SOURCE / "core").rglob("*.py")):
         digest.update(path.read_bytes())
-    return str(Path(tempfile.gettempdir()) / f"costwise-kernels-{digest.hexdigest()[:12]}")
+    return str(Path(tempfile.gettempdir()) / f"worthwhile-kernels-{digest.hexdigest()[:12]}")
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", _kernel_cache())
@@ -34,15 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         and not hasattr(config, "workerinput")
         and config.getoption("numprocesses", None)
     ):
-        import costwise
+        import worthwhile
 
-        costwise.warm_up()
+        worthwhile.warm_up()
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder with the papers' data sets; tests that need it are skipped where it is missing."""
-    folder = os.environ.get("COSTWISE_DATA")
+    folder = os.environ.get("WORTHWHILE_DATA")
     if not folder or not Path(folder).is_dir():
-        pytest.skip("set COSTWISE_DATA to a folder with the papers' data sets")
+        pytest.skip("set WORTHWHILE_DATA to a folder with the papers' data sets")
     return Path(folder)

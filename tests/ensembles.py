@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from costwise.core.trees import Trees
-from costwise.costs import Costs
+from worthwhile.core.trees import Trees
+from worthwhile.costs import Costs
 
 
 def random_trees(
@@ -35,6 +35,17 @@ def random_trees(
         missing_left=rng.random(len(feature)) < 0.5,
         output=np.zeros(n_trees) if width == n_outputs else rng.integers(n_outputs, size=n_trees),
         average=average, single=single,
+    )  # fmt: skip
+
+
+def nested(trees, node):
+    """The tree below a node as tuples within tuples, free of any numbering."""
+    value = trees.value[node].tolist()
+    if trees.feature[node] < 0:
+        return (value,)
+    children = [nested(trees, child) for child in (trees.left[node], trees.right[node])]
+    return (
+        int(trees.feature[node]), float(trees.threshold[node]), bool(trees.missing_left[node]), value, *children,
     )  # fmt: skip
 
 

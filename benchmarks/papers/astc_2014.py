@@ -1,37 +1,34 @@
 """Feature-Cost Sensitive Learning with Submodular Trees of Classifiers (AAAI 2014).
 
-    python benchmarks/papers/astc_2014.py --data FOLDER [--quick] [--save results.json] [--page FOLDER]
+    python -m benchmarks.papers.astc_2014 --data FOLDER [--quick] [--save results.json] [--page FOLDER]
 
 Figure 3 (precision@5 or error against cost for L1, CSTC, ASTC and ASTC soft) and Tables 1 and 2 (how
 much faster ASTC is at the node budgets that a trained CSTC used). Parts (``--part``): ``speed`` trains
 CSTC and, at its node budgets, ASTC; ``curves`` trains ASTC at budgets of its own and the cost-weighted
 lasso; ``tree`` draws a fitted tree. Results are added to the JSON file, so that parts can be run one by
 one; ``--page docs`` writes the page and its figures from that file, together with what
-``benchmarks/bench_linear_trees.py`` put there.
+``benchmarks/speed/linear_trees.py`` put there.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import astc_2014_page as page
-from bench_linear_trees import DEPTH, Problem, arguments, keep, load, timed
-from common import machine
-
-from costwise import (
+from benchmarks.common import machine
+from benchmarks.papers import astc_2014_page as page
+from benchmarks.speed.linear_trees import DEPTH, Problem, arguments, keep, load, timed
+from worthwhile import (
     CostSensitiveTreeClassifier,
     CostWeightedL1Regressor,
     SubmodularTreeClassifier,
     datasets,
     metrics,
 )
-from costwise.estimators._linear_prune import prune
+from worthwhile.estimators.linear._prune import prune
 
 LAMS = {
     "yahoo": [3, 1, 0.25], "forest": [1, 0.7, 0.35, 0.15], "cifar": [0.7, 0.25, 0.1],
@@ -88,7 +85,7 @@ def speed(problem: Problem, lam: float, rows: int, max_iter: int) -> dict[str, A
     """CSTC at one price of money, and ASTC at the budgets that CSTC's nodes used."""
     X, y = (part[:rows] for part in problem.train)
     slow = CostSensitiveTreeClassifier(
-        lam / problem.mean_price, costs=problem.costs, depth=DEPTH, validation_fraction=None,
+        lam / problem.mean_price, costs=problem.costs, max_depth=DEPTH, validation_fraction=None,
         max_iter=max_iter,
     )  # fmt: skip
     seconds, _ = timed(lambda: slow.fit(X, y))
@@ -103,7 +100,7 @@ def speed(problem: Problem, lam: float, rows: int, max_iter: int) -> dict[str, A
     found["CSTC"] = {"seconds": seconds} | measure(problem, pruned(problem, slow))
     for name, settings in ROUTING.items():
         fast = SubmodularTreeClassifier(
-            budgets, costs=problem.costs, depth=DEPTH, certify=False, **settings
+            budgets, costs=problem.costs, max_depth=DEPTH, certify=False, **settings
         )
         seconds, _ = timed(lambda fast=fast: fast.fit(X, y))
         found[name] = {"seconds": seconds} | measure(problem, pruned(problem, fast))
@@ -118,7 +115,7 @@ def curves(problem: Problem, budgets: list[float]) -> dict[str, Any]:
         found[name] = []
         for budget in budgets:
             model = SubmodularTreeClassifier(
-                budget, costs=problem.costs, depth=DEPTH, certify=False, **settings
+                budget, costs=problem.costs, max_depth=DEPTH, certify=False, **settings
             )
             seconds, _ = timed(lambda model=model: model.fit(X, y))
             found[name].append(
@@ -138,11 +135,11 @@ def curves(problem: Problem, budgets: list[float]) -> dict[str, Any]:
 
 def draw_tree(path: Path) -> None:
     """A tree on the heart data with its real prices in dollars."""
-    from costwise.plots import draw_linear_tree
+    from worthwhile.plots import draw_linear_tree
 
     heart = datasets.load_heart()
     model = SubmodularTreeClassifier(
-        [4, 25, 120], costs=heart.costs, depth=3, validation_fraction=None
+        [4, 25, 120], costs=heart.costs, max_depth=3, validation_fraction=None
     ).fit(heart.data, heart.target)
     draw_linear_tree(model).figure.savefig(path, dpi=80)
 

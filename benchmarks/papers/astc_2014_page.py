@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import markdown
+from benchmarks.common import markdown
 
 TITLES = {
     "yahoo": "Yahoo shape", "forest": "Forest", "cifar": "CIFAR features", "miniboone": "MiniBooNE sample",

@@ -1,29 +1,25 @@
 """Feature-Budgeted Random Forest (ICML 2015): Table 1, share of the features read and test error.
 
-    python benchmarks/papers/budgetrf_2015.py --data FOLDER [--quick] [--save FILE] [--out FILE]
+    python -m benchmarks.papers.budgetrf_2015 --data FOLDER [--quick] [--save FILE] [--out FILE]
 
 BudgetRF against plain forests with Gini and entropy at 1, 10, 20 and 40 trees; every feature costs 1,
 bills are by row. Forest is drawn anew for every run with the paper's sizes, MiniBooNE is the authors'
 sample of 5000 rows, and CIFAR has features of our own. Runs are kept in the file of ``--save`` as they
 come, so that the whole can be done in pieces (``--sets``); pruning curves and times that
-``benchmarks/bench_forests.py`` put there are written into the page as well.
+``benchmarks/speed/forests.py`` put there are written into the page as well.
 """
 
 from __future__ import annotations
 
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench_forests import PAPER_WAY, SIZES, chosen, chosen_crossed, edge, load
-from common import Kept, machine, markdown, options, write
-
-from costwise import BudgetedForestClassifier, PricedModel
+from benchmarks.common import Kept, machine, markdown, options, write
+from benchmarks.speed.forests import PAPER_WAY, SIZES, chosen, chosen_crossed, edge, load
+from worthwhile import BudgetedForestClassifier, PricedModel
 
 TREES = (1, 10, 20, 40)
 PAPER = {
@@ -78,7 +74,7 @@ errors in view. Tried there were levels 3, 4, 5, 7, 8 and 12, with about ten val
 and ridge, up to 16 sweeps; averaging shares instead of votes; and two ways of weighting rows by the vote's
 margin, which were dropped. Rows of seed 1 overlap with those of seed 0."""
 
-LEFT_OUT = """`bench_forests.py --part fewer`: a finer path, from the first 25 of the 40 trees as well as from all
+LEFT_OUT = """`benchmarks.speed.forests --part fewer`: a finer path, from the first 25 of the 40 trees and from all
 (a tree left out is one pruned to its root). Chosen as above, with leaves refitted on the training rows. Once chosen,
 the leaves are refitted on training and pruning rows together, as one would before using a model; the last column
 but one is the test error of that."""
@@ -150,7 +146,7 @@ def fitted(method: str, train: Any, valid: Any, seed: int) -> Any:
 def first(model: Any, count: int) -> Any:
     """The first trees of a forest, as a model of their own."""
     if isinstance(model, BudgetedForestClassifier):
-        return model.with_budget(model.trace_["cost"].iloc[count - 1])
+        return model.at(budget=model.trace_["cost"].iloc[count - 1])
     few = RandomForestClassifier()
     few.__dict__.update(model.__dict__, estimators_=model.estimators_[:count])
     return PricedModel(few)
@@ -335,7 +331,7 @@ def main() -> None:
     quick = " --quick" if given.quick else ""
     text = (
         "# Feature-Budgeted Random Forest (ICML 2015)\n\n"
-        f"`python benchmarks/papers/budgetrf_2015.py --data FOLDER{quick}`, seeds from {given.seed} on, in pieces. "
+        f"`python -m benchmarks.papers.budgetrf_2015 --data FOLDER{quick}`, seeds from {given.seed} on, in pieces. "
         f"{machine()}.\n\n"
     )
     text += (

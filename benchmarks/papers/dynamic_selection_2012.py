@@ -1,6 +1,6 @@
 """Cost-sensitive Dynamic Feature Selection (2012): DAgger and coaching against fixed orders.
 
-    python benchmarks/papers/dynamic_selection_2012.py --data FOLDER [--quick] [--out FILE]
+    python -m benchmarks.papers.dynamic_selection_2012 --data FOLDER [--quick] [--out FILE]
         [--keep FOLDER] [--only PART ...] [--figure FILE]
 
 Radar (ionosphere, 32 factors), digits (USPS, 16 factors of 4 x 4 pixels, its own test rows), small
@@ -12,7 +12,6 @@ With --keep, results of finished parts are kept there and not computed again.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import dynamic_selection_2012_page as page
-from bench_dynamic_selection import LAMS, block_costs, full_accuracy, static_curve, test_reward
-from common import heading, load, options, write
-from dynamic_selection_2012_page import (
+from benchmarks.common import heading, load, options, write
+from benchmarks.papers import dynamic_selection_2012_page as page
+from benchmarks.papers.dynamic_selection_2012_page import (
     COMPARED,
     COPIES,
     DIVISIONS,
@@ -41,8 +38,14 @@ from dynamic_selection_2012_page import (
     VARIANTS,
     VARIED,
 )
-
-from costwise import DynamicSelectionClassifier, datasets
+from benchmarks.parts.dynamic_selection import (
+    LAMS,
+    block_costs,
+    full_accuracy,
+    static_curve,
+    test_reward,
+)
+from worthwhile import DynamicSelectionClassifier, datasets
 
 FINER = (0.05, 0.15)
 """Trade-offs between the paper's, about where the digits come close to the full answer."""
@@ -73,7 +76,7 @@ def fit(
 ) -> Any:
     """A model, and how near its policies come to its full answer on development rows."""
     X, y, X_dev, y_dev = split(X, y, 0.2, division)
-    settings = {"lam": 0.5, "n_iterations": 3 if given.quick else 15} | settings
+    settings = {"lam": 0.5, "max_iter": 3 if given.quick else 15} | settings
     model = DynamicSelectionClassifier(
         costs=costs, n_folds=5 if given.quick else 10, random_state=seed, **settings
     ).fit(X, y, validation=(X_dev, y_dev))
@@ -100,7 +103,7 @@ def points_of(model: Any, X_test: Any, y_test: Any, lams: Any) -> list[dict[str,
     """One fit at several trade-offs on test rows, with what the development rows said."""
     trace, points = model.trace_[model.trace_["chosen"]].set_index("lam"), []
     for lam in lams:
-        used = model.at(lam)
+        used = model.at(lam=lam)
         points.append({
             "setting": lam, "cost": float(used.cost(X_test).mean() / used.costs_.total),
             "accuracy": float(used.score(X_test, y_test)), "dev accuracy": float(trace["accuracy"][lam]),
@@ -159,8 +162,8 @@ def division(name: str, method: str, number: int, given: Any) -> dict[str, Any]:
     lam = float(trace.loc[trace["cost"] < 0.5, "accuracy"].idxmax())
     points = {
         at: {
-            "cost": float(model.at(at).cost(X_test).mean() / model.costs_.total),
-            "accuracy": float(model.at(at).score(X_test, y_test)),
+            "cost": float(model.at(lam=at).cost(X_test).mean() / model.costs_.total),
+            "accuracy": float(model.at(lam=at).score(X_test, y_test)),
         }
         for at in NEAR
     }
@@ -221,7 +224,7 @@ def main() -> None:
         page.draw(found, given.figure)
     title, script = (
         "Cost-sensitive Dynamic Feature Selection (2012)",
-        "papers/dynamic_selection_2012.py",
+        "papers.dynamic_selection_2012",
     )
     missing = [part for part in PARTS if part not in found]
     text = heading(title, script, given, time.perf_counter() - took)

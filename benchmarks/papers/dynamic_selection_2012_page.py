@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench_dynamic_selection import LAMS
-from common import markdown
+from benchmarks.common import markdown
+from benchmarks.parts.dynamic_selection import LAMS
 
 NEAR, COPIES, DIVISIONS = (0.05, 0.1, 0.25), 3, 3
 """To come close to the full answer on digits: trade-offs, ``adapt`` of the data classifier, and how

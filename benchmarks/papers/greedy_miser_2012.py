@@ -1,19 +1,18 @@
 """The Greedy Miser (ICML 2012): ranking under test-time budgets, on data of Yahoo's shape.
 
-    python benchmarks/papers/greedy_miser_2012.py [--quick] [--figures FOLDER] [--out FILE]
+    python -m benchmarks.papers.greedy_miser_2012 [--quick] [--figures FOLDER] [--out FILE]
 
 The paper's data is licensed, so documents come from ``make_yahoo_like``, which has its 519 features, its
 prices and its proportions of grades: relations can be compared, absolute figures cannot. As in the paper a
 cost is that of every feature in the ensemble (equation 3); bills by row, of what lies on the paths of a
 document, stand beside it. Irrelevant documents count once, and not ten times as in the paper: weights take
-several times as long (``bench_ranking.py`` has them). Rounds, and the models that "match" stage-wise
+several times as long (``parts/ranking.py`` has them). Rounds, and the models that "match" stage-wise
 regression, are chosen on validation documents; test documents are reported.
 """
 
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +20,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import heading, markdown, options, write
-from ranking_methods import Documents, best_round
-
-from costwise import EarlyExitRegressor, FeatureSubsets, GreedyMiserRegressor, datasets
+from benchmarks.common import heading, markdown, options, write
+from benchmarks.parts.ranking_methods import Documents, best_round
+from worthwhile import EarlyExitRegressor, FeatureSubsets, GreedyMiserRegressor, datasets
 
 DEPTH = 4
 """The paper's example of a limited depth."""
@@ -153,7 +150,7 @@ def main() -> None:
     lines = [line.cells(curve[0]) for line in [*curve, *others]]
     queries = " / ".join(str(len(np.unique(part.qid))) for part in (train, held, test))
     text = (
-        heading("The Greedy Miser (ICML 2012)", "papers/greedy_miser_2012.py", given, start)
+        heading("The Greedy Miser (ICML 2012)", "papers.greedy_miser_2012", given, start)
         + f"{' / '.join(map(str, sizes))} documents of {queries} queries of Yahoo's shape for training / validation / "
         f"test, at most {rounds} trees of depth {DEPTH} (the paper: 473134 documents, 3000 trees).\n\n"
         f"{markdown(heads, lines)}\n{verdicts(curve)}\n"
@@ -173,7 +170,7 @@ def prices_bought(models, costs):
 
 
 def draw(models, curve, folder):
-    from costwise import plots
+    from worthwhile import plots
 
     folder.mkdir(parents=True, exist_ok=True)
     plots.PurchasesDisplay.from_estimator(models[len(models) // 2]).figure_.savefig(

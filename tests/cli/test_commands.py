@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 from typer.testing import CliRunner
 
-import costwise
-from costwise.cli import _tables, app
+import worthwhile
+from worthwhile.cli import _tables, app
 
 runner = CliRunner()
 
@@ -19,13 +24,13 @@ runner = CliRunner()
 def folder(tmp_path_factory):
     """A small CSV with prices, and a model fitted on it through the command line."""
     folder = tmp_path_factory.mktemp("cli")
-    X, y, costs = costwise.datasets.make_priced_classification(240, seed=0)
+    X, y, costs = worthwhile.datasets.make_priced_classification(240, seed=0)
     frame = X.round(4).assign(ill=np.where(y == 1, "yes", "no"))
     frame.to_csv(folder / "data.csv", index=False)
     costs.to_yaml(folder / "costs.yaml")
     run(
         "fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml", "--budget", 20,
-        "--method", "cost-weighted-l1", "-o", folder / "model.costwise",
+        "--method", "cost-weighted-l1", "-o", folder / "model.worthwhile",
     )  # fmt: skip
     return folder
 
@@ -43,10 +48,10 @@ def refused(*words, code=2):
 
 
 def test_help_has_an_example_for_every_command():
-    assert "costwise demo" in run("--help").stdout
+    assert "worthwhile demo" in run("--help").stdout
     for command in ("fit", "compare", "predict", "ask", "report", "info", "demo"):
-        assert "Example: costwise" in " ".join(run(command, "--help").stdout.split())
-    assert run("--version").stdout.strip() == f"costwise {costwise.__version__}"
+        assert "Example: worthwhile" in " ".join(run(command, "--help").stdout.split())
+    assert run("--version").stdout.strip() == f"worthwhile {worthwhile.__version__}"
 
 
 def test_costs_new_and_check(folder, tmp_path):
@@ -61,12 +66,12 @@ def test_costs_new_and_check(folder, tmp_path):
         "--unit",
         "EUR",
     )
-    assert costwise.Costs.from_yaml(tmp_path / "c.yaml").total == 14
+    assert worthwhile.Costs.from_yaml(tmp_path / "c.yaml").total == 14
     assert "exists already" in refused(
         "costs", "new", folder / "data.csv", "-o", tmp_path / "c.yaml"
     )
     shown = json.loads(run("costs", "check", folder / "costs.yaml", "--json").stdout)
-    assert shown["total"] == costwise.Costs.from_yaml(folder / "costs.yaml").total
+    assert shown["total"] == worthwhile.Costs.from_yaml(folder / "costs.yaml").total
     assert (
         "panel"
         in run(
@@ -85,7 +90,7 @@ def test_predict_writes_what_the_model_says(folder, tmp_path):
     summary = json.loads(
         run(
             "predict",
-            folder / "model.costwise",
+            folder / "model.worthwhile",
             folder / "data.csv",
             "-o",
             tmp_path / "p.csv",
@@ -94,36 +99,80 @@ def test_predict_writes_what_the_model_says(folder, tmp_path):
         ).stdout
     )
     written = pd.read_csv(tmp_path / "p.csv")
-    model = costwise.load(folder / "model.costwise")
+    model = worthwhile.load(folder / "model.worthwhile")
     rows = pd.read_csv(folder / "data.csv").drop(columns="ill")
     assert written["prediction"].tolist() == model.predict(rows).tolist()
     assert written["cost"].tolist() == pytest.approx(model.cost(rows).tolist())
     assert summary["rows"] == 240
     assert summary["mean_bill"] == pytest.approx(written["cost"].mean())
     bought = model.costs_.features
-    assert written["bought"][0].split() == [
+    assert json.loads(written["bought"][0]) == [
         f for f, b in zip(bought, model.acquired(rows)[0], strict=True) if b
     ]
 
 
 def test_predict_in_chunks_is_the_same(folder, tmp_path, monkeypatch):
-    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "whole.csv")
-    monkeypatch.setattr("costwise.cli._tables.read_chunks.__defaults__", (7,))
-    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "parts.csv")
+    run("predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "whole.csv")
+    monkeypatch.setattr("worthwhile.cli._tables.read_chunks.__defaults__", (7,))
+    run("predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "parts.csv")
     assert (tmp_path / "parts.csv").read_text() == (tmp_path / "whole.csv").read_text()
 
 
 def test_parquet_is_read_like_csv(folder, tmp_path):
     pd.read_csv(folder / "data.csv").to_parquet(tmp_path / "data.parquet")
-    run("predict", folder / "model.costwise", tmp_path / "data.parquet", "-o", tmp_path / "a.csv")
-    run("predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "b.csv")
+    run("predict", folder / "model.worthwhile", tmp_path / "data.parquet", "-o", tmp_path / "a.csv")
+    run("predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+def test_predictions_go_to_a_device_as_a_stream(folder, tmp_path):
+    run("predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "out.csv")
+    command = [sys.executable, "-m", "worthwhile", "predict", "model.worthwhile", "data.csv"]
+    done = subprocess.run(
+        [*command, "-o", "/dev/stdout"], cwd=folder, capture_output=True, check=True
+    )
+    assert done.stdout == (tmp_path / "out.csv").read_bytes()
+    subprocess.run([*command, "-o", os.devnull], cwd=folder, capture_output=True, check=True)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_predictions_can_be_read_by_those_whom_the_umask_allows(folder, tmp_path):
+    before = os.umask(0o022)
+    try:
+        run("predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "out.csv")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "report", "costs", "demo"])
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(
+    folder, tmp_path, monkeypatch, command
+):
+    def work(*arguments):
+        raise AssertionError("data was read")
+
+    monkeypatch.setattr(_tables, "read_chunks", work)
+    monkeypatch.setattr(worthwhile.datasets, "load_heart", work)
+    words = {
+        "fit": ("fit", folder / "data.csv", "--target", "ill", "--budget", 20),
+        "compare": ("compare", folder / "data.csv", "--target", "ill"),
+        "report": ("report", folder / "data.csv", "--target", "ill"),
+        "costs": ("costs", "new", folder / "data.csv"),
+        "demo": ("demo",),
+    }[command]
+    assert "no folder" in refused(*words, "-o", tmp_path / "nowhere" / "out")
+    (tmp_path / "old").write_text("old")
+    if command != "demo":  # which replaces its page
+        assert "exists already" in refused(*words, "-o", tmp_path / "old")
+    assert (tmp_path / "old").read_text() == "old"
+    assert os.listdir(tmp_path) == ["old"]
 
 
 def test_predict_keeps_a_budget(folder, tmp_path):
     run(
         "predict",
-        folder / "model.costwise",
+        folder / "model.worthwhile",
         folder / "data.csv",
         "-o",
         tmp_path / "p.csv",
@@ -134,14 +183,14 @@ def test_predict_keeps_a_budget(folder, tmp_path):
 
 
 def test_info(folder):
-    shown = json.loads(run("info", folder / "model.costwise", "--json").stdout)
+    shown = json.loads(run("info", folder / "model.worthwhile", "--json").stdout)
     assert shown["class"] == "CostWeightedL1Classifier"
     assert shown["classes"] == ["no", "yes"]
-    assert "CostWeightedL1Classifier" in run("info", folder / "model.costwise").stdout
+    assert "CostWeightedL1Classifier" in run("info", folder / "model.worthwhile").stdout
 
 
 def test_ask_to_the_end(folder):
-    model = costwise.load(folder / "model.costwise")
+    model = worthwhile.load(folder / "model.worthwhile")
     row = pd.read_csv(folder / "data.csv").iloc[0]
     session = model.session(one_by_one=True)
     told = []
@@ -150,7 +199,7 @@ def test_ask_to_the_end(folder):
         session.tell({wanted[0]: row[wanted[0]]})
     result = json.loads(
         run(
-            "ask", folder / "model.costwise", "--json", input="\n".join(map(str, told)) + "\n"
+            "ask", folder / "model.worthwhile", "--json", input="\n".join(map(str, told)) + "\n"
         ).stdout
     )
     assert result["prediction"] == session.prediction
@@ -159,16 +208,16 @@ def test_ask_to_the_end(folder):
 
 def test_ask_unknown_is_paid_and_na_is_not(folder):
     paid = json.loads(
-        run("ask", folder / "model.costwise", "--json", input="unknown\n" * 20).stdout
+        run("ask", folder / "model.worthwhile", "--json", input="unknown\n" * 20).stdout
     )
-    free = json.loads(run("ask", folder / "model.costwise", "--json", input="na\n" * 20).stdout)
+    free = json.loads(run("ask", folder / "model.worthwhile", "--json", input="na\n" * 20).stdout)
     assert paid["spent"] > 0
     assert free["spent"] == 0
     assert {line["kind"] for line in free["ledger"]} == {"unavailable"}
 
 
 def test_ask_left_and_resumed(folder, tmp_path):
-    model, kept = folder / "model.costwise", tmp_path / "case.json"
+    model, kept = folder / "model.worthwhile", tmp_path / "case.json"
     whole = json.loads(run("ask", model, "--json", input="0.5\n" * 20).stdout)
     left = run("ask", model, "--session", kept, input="0.5\n", code=130)
     assert "Go on with" in left.stderr
@@ -232,7 +281,7 @@ BAD_DATA = {
 def test_bad_data_is_refused_in_one_paragraph(tmp_path, kind):
     text, message = BAD_DATA[kind]
     (tmp_path / "data.csv").write_text(text)
-    out = tmp_path / "model.costwise"
+    out = tmp_path / "model.worthwhile"
     assert message in refused(
         "fit", tmp_path / "data.csv", "--target", "ill", "--budget", 5, "-o", out
     )
@@ -276,17 +325,17 @@ def test_other_mistakes_say_what_to_do(folder, tmp_path):
         "fit", folder / "data.csv", "--budget", -5, "--method", "cost-weighted-l1", *data
     )
     assert "no folder" in refused(
-        "predict", folder / "model.costwise", folder / "data.csv", "-o", tmp_path / "x" / "p.csv"
+        "predict", folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "x" / "p.csv"
     )
     assert "exists already" in refused(
-        "predict", folder / "model.costwise", folder / "data.csv", "-o", folder / "data.csv"
+        "predict", folder / "model.worthwhile", folder / "data.csv", "-o", folder / "data.csv"
     )
     assert "not a zip file" in refused(
         "predict", folder / "costs.yaml", folder / "data.csv", "-o", tmp_path / "p.csv"
     )
     (tmp_path / "few.csv").write_text("cheap_0\n1\n")
     assert "which the model may read" in refused(
-        "predict", folder / "model.costwise", tmp_path / "few.csv", "-o", tmp_path / "p.csv"
+        "predict", folder / "model.worthwhile", tmp_path / "few.csv", "-o", tmp_path / "p.csv"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv"]
 
@@ -294,7 +343,7 @@ def test_other_mistakes_say_what_to_do(folder, tmp_path):
 def test_a_large_file_is_sampled_for_learning_and_says_so(folder, tmp_path):
     words = [
         "fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml", "--budget", 20,
-        "--method", "cost-weighted-l1", "-o", tmp_path / "model.costwise", "--force",
+        "--method", "cost-weighted-l1", "-o", tmp_path / "model.worthwhile", "--force",
     ]  # fmt: skip
     assert "240 rows: learning from 150" in run(*words, "--rows", 150).stderr
     assert "learning from" not in run(*words, "--rows", 0).stderr
@@ -312,3 +361,64 @@ def test_a_sample_is_drawn_from_all_chunks_in_their_order(tmp_path, monkeypatch)
     assert (np.diff(found) > 0).all()
     assert np.histogram(found, bins=5, range=(0, 5000))[0].min() > 130, "each fifth has its share"
     assert _tables.read_sample(path, 0, 0)[0].shape == (5000, 1)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "twice.csv").write_text("a,b,a\n1,2,3\n4,5,6\n")
+    refusal = refused("fit", tmp_path / "twice.csv", "--target", "b", "--budget", 3)
+    assert "has two columns named 'a': rename one of them" in refusal
+
+
+def test_a_label_has_one_type_in_all_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables.read_chunks, "__defaults__", (3,))
+    labels = ["1", "2", "1", "2", "none", "1", "1", "2", "2"]
+    lines = "".join(f"{number},{label}\n" for number, label in enumerate(labels))
+    (tmp_path / "long.csv").write_text(f"x,y\n{lines}")
+    frame, total = _tables.read_sample(tmp_path / "long.csv", 0, 0)
+    assert total == 9
+    assert frame["y"].tolist() == labels
+    assert frame["x"].tolist() == list(range(9))
+
+
+BRACKETS = ["age [years]", "chol [/mg]", "[bold]x", "a\\[b"]
+
+
+@pytest.fixture
+def bracketed(tmp_path):
+    """A model whose columns have units in brackets, as people write them."""
+    X, y = make_classification(120, 4, n_informative=4, n_redundant=0, random_state=0)
+    frame = pd.DataFrame(X, columns=BRACKETS)
+    model = worthwhile.CostWeightedL1Classifier(1e-6, costs=[1, 2, 3, 4]).fit(frame, y)
+    model.save(tmp_path / "units.worthwhile")
+    model.costs_.to_yaml(tmp_path / "units.yaml")
+    frame.to_csv(tmp_path / "units.csv", index=False)
+    return tmp_path
+
+
+def test_brackets_in_names_are_printed_as_they_are(bracketed):
+    asked = run("ask", bracketed / "units.worthwhile", input="0.5\n" * 4)
+    shown = run("info", bracketed / "units.worthwhile").stdout
+    listed = run("costs", "check", bracketed / "units.yaml").stdout
+    for name in BRACKETS:
+        assert name in asked.stderr
+        assert name in asked.stdout
+        assert name in shown.replace("\n", "")
+        assert name in listed
+    refusal = refused("predict", bracketed / "units.worthwhile", bracketed / "no [/file].csv")
+    assert "no [/file].csv" in refusal
+
+
+def test_what_was_bought_survives_spaces_and_brackets(bracketed):
+    out = bracketed / "out.csv"
+    run("predict", bracketed / "units.worthwhile", bracketed / "units.csv", "-o", out, "--bought")
+    bought = pd.read_csv(out)["bought"].map(json.loads)
+    assert {name for row in bought for name in row} <= set(BRACKETS)
+    assert bought.map(len).max() > 1
+
+
+def test_ask_with_a_closed_standard_input_says_so(folder):
+    command = f"exec {sys.executable} -m worthwhile ask {folder / 'model.worthwhile'} <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "standard input is closed" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""`costwise ask` in a real terminal: left with Ctrl-C, resumed, and answered to the end."""
+"""`worthwhile ask` in a real terminal: left with Ctrl-C, resumed, and answered to the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-import costwise
+import worthwhile
 
 pty = pytest.importorskip("pty")  # a terminal as POSIX has it
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
@@ -28,7 +28,7 @@ class Terminal:
 
     def __init__(self, *arguments):
         self._ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "costwise", *map(str, arguments)]
+        command = [sys.executable, "-m", "worthwhile", *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
             preexec_fn=_listen_to_ctrl_c,
@@ -71,9 +71,9 @@ class Terminal:
 
 @pytest.fixture
 def model(tmp_path):
-    heart = costwise.datasets.load_heart()
-    path = tmp_path / "heart.costwise"
-    costwise.GreedyMiserClassifier(costs=heart.costs, lam=1e-4, n_rounds=30).fit(
+    heart = worthwhile.datasets.load_heart()
+    path = tmp_path / "heart.worthwhile"
+    worthwhile.GreedyMiserClassifier(costs=heart.costs, lam=1e-4, n_rounds=30).fit(
         heart.data, heart.target
     ).save(path)
     return path
@@ -89,7 +89,7 @@ def test_a_person_leaves_with_ctrl_c_and_goes_on(model, tmp_path):
     first.wait_for("not a number")
     first.wait_for("for it): ")
     first.interrupt()
-    first.wait_for("Go on with: costwise ask")
+    first.wait_for("Go on with: worthwhile ask")
     assert first.close() == 130
     assert kept.exists()
 

@@ -12,11 +12,11 @@ import numba
 import numpy as np
 import pytest
 
-import costwise
-from costwise.core import compile as compiling
-from costwise.core import gradients
+import worthwhile
+from worthwhile.core import compile as compiling
+from worthwhile.core.boosting import gradients
 
-SOURCE = Path(costwise.__file__).parent
+SOURCE = Path(worthwhile.__file__).parent
 
 
 def names_of_numba(path):
@@ -47,14 +47,14 @@ def kernels_below_module_level(path):
 
 def test_only_two_modules_speak_to_numba():
     # compile.py declares kernels, team.py has the atomic instructions they use.
-    own = {SOURCE / "core" / "compile.py", SOURCE / "core" / "team.py"}
+    own = {SOURCE / "core" / "compile.py", SOURCE / "core" / "boosting" / "team.py"}
     found = {
         f"{path.relative_to(SOURCE)}:{line}"
         for path in SOURCE.rglob("*.py")
         for line in names_of_numba(path)
         if path not in own
     }
-    assert not found, "declare kernels with costwise.core.compile.kernel"
+    assert not found, "declare kernels with worthwhile.core.compile.kernel"
 
 
 def test_no_kernel_is_created_within_a_function():
@@ -68,7 +68,7 @@ def test_no_kernel_is_created_within_a_function():
 
 FOUND_BY_A_CALL = """
 import numpy as np
-from costwise.core.gradients import friedman
+from worthwhile.core.boosting.gradients import friedman
 {before}
 out = np.zeros((1, 3))
 friedman(np.ones((1, 3)), out, 0, 3)
@@ -88,7 +88,7 @@ def calls(tmp_path, before):
 
 @pytest.mark.compiled
 def test_what_is_compiled_ahead_is_found_by_a_call(tmp_path):
-    ahead = "from costwise.core.compile import compile_named"
+    ahead = "from worthwhile.core.compile import compile_named"
     ahead += f"; compile_named({gradients.__name__!r}, 'friedman')"
     compiled = subprocess.run(
         [sys.executable, "-c", ahead], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -100,7 +100,7 @@ def test_what_is_compiled_ahead_is_found_by_a_call(tmp_path):
 @pytest.mark.compiled
 def test_a_kernel_compiled_by_another_process_is_waited_for(tmp_path):
     beside = (
-        "from costwise.core import compile as c; c.count_threads = lambda jobs: 2; "
+        "from worthwhile.core import compile as c; c.count_threads = lambda jobs: 2; "
         "c.compile_beside(friedman); assert friedman in c._BESIDE; c.wait_for(friedman)"
     )
     assert calls(tmp_path, beside) == ["1", "0"]
@@ -151,3 +151,22 @@ def test_processes_that_compile_one_kernel_at_once_do_not_take_each_others_code(
     assert third(5) == 10
     assert third.stats.cache_hits, "what the second process wrote is in use"
     assert third(np.array([3.0])).tolist() == [6.0]
+
+
+Pair = compiling.group(__name__, "Pair", numbers="float64[::1]", factor="int64")
+
+
+def scaled(pair, place):
+    return pair.numbers[place] * pair.factor
+
+
+@pytest.mark.compiled
+def test_a_group_is_one_argument_of_a_fixed_type(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    declared = [compiling.kernel((Pair, "int64"))(scaled) for _ in range(2)]  # as in two processes
+    compiling.KERNELS[:] = [known for known in compiling.KERNELS if known not in declared]
+    for compiled in declared:
+        compiling._compile(compiled)
+        assert compiled(Pair(np.array([1.0, 2.0]), 3), 1) == 6.0
+        assert len(compiled.signatures) == 1, "the call compiled it again, for other types"
+    assert declared[1].stats.cache_hits

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.core import links
+from worthwhile.core import links
 
 scores = st.lists(st.floats(-900, 900), min_size=1, max_size=40)
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from costwise.core.trees import Trees
-from costwise.policy import Output, TreePolicy
 from tests.ensembles import random_costs, random_rows, random_trees
+from worthwhile.core.trees import Trees
+from worthwhile.policy import Output, TreePolicy
 
 
 def two_trees(**changes):

@@ -10,8 +10,8 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from costwise import datasets
-from costwise.datasets import _papers
+from worthwhile import datasets
+from worthwhile.datasets import _papers
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costwise import datasets
+from worthwhile import datasets
 
 
 def test_columns_prices_and_group():

@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from costwise import datasets
-from costwise.datasets import _ranking, _scene
+from worthwhile import datasets
+from worthwhile.datasets import _ranking, _scene
 
 COUNTS = {1: 123, 5: 31, 20: 191, 50: 125, 100: 16, 150: 32, 200: 1}
 

@@ -10,7 +10,7 @@ from subprocess import check_output
 import numpy as np
 import pytest
 
-from costwise import datasets
+from worthwhile import datasets
 
 LOADERS = {
     "heart": (datasets.load_heart, 297, 13, 2),
@@ -47,7 +47,7 @@ def test_unpriced_sets_cost_one_per_feature(name):
 
 
 def test_files_are_under_500_kb_and_attributed_together():
-    folder = resources.files("costwise.datasets") / "data"
+    folder = resources.files("worthwhile.datasets") / "data"
     files = {file.name: len(file.read_bytes()) for file in folder.iterdir()}
     assert sum(files.values()) < 500_000
     readme = (folder / "README.md").read_text()
@@ -116,7 +116,7 @@ def test_unknown_name_is_refused_and_dir_lists_everything():
 
 
 def test_importing_the_package_imports_no_data_library():
-    code = "import sys, costwise.datasets; print([m for m in ('pandas', 'sklearn') if m in sys.modules])"
+    code = "import sys, worthwhile.datasets; print([m for m in ('pandas', 'sklearn') if m in sys.modules])"
     assert check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.datasets import make_yahoo_like, read_svmlight, write_svmlight
+from worthwhile.datasets import make_yahoo_like, read_svmlight, write_svmlight
 
 
 @given(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costwise import datasets
+from worthwhile import datasets
 
 
 def test_quarter_bits_are_the_papers_1024_examples():

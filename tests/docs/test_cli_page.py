@@ -24,7 +24,7 @@ def test_page_is_up_to_date() -> None:
 
 
 def test_every_command_is_there() -> None:
-    from costwise.cli._app import COMMANDS
+    from worthwhile.cli._app import COMMANDS
 
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"## costwise {name}" not in page] == []
+    assert [name for name in COMMANDS if f"## worthwhile {name}" not in page] == []

@@ -62,7 +62,7 @@ def test_a_method_page_has_its_parts(page: Path) -> None:
 
 
 def test_every_method_of_a_comparison_is_in_the_guide() -> None:
-    from costwise.frontier import METHODS
+    from worthwhile.frontier import METHODS
 
     text = (DOCS / "guide/choose.md").read_text(encoding="utf-8")
     assert [
@@ -74,3 +74,11 @@ def test_pages_speak_of_the_project_alone() -> None:
     for page in DOCS.rglob("*.md"):
         for place in ("/work", "/root", "/tmp", os.sep + "home"):
             assert place not in page.read_text(encoding="utf-8"), f"{page.name} names {place}"
+
+
+def test_nobody_is_told_to_install_what_is_not_published() -> None:
+    """Until then, whoever follows the advice gets a stranger's package, or none."""
+    root = DOCS.parent
+    files = [root / "README.md", *DOCS.rglob("*.md"), *(root / "src").rglob("*.py")]
+    advice = re.compile(r"pip install\s+(?:-\S+\s+)*['\"]?worthwhile")
+    assert [str(file) for file in files if advice.search(file.read_text(encoding="utf-8"))] == []

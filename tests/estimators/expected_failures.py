@@ -1,6 +1,6 @@
 """scikit-learn's checks that an estimator fails on purpose, each with the reason.
 
-``tests/estimators/test_sklearn_checks.py`` runs all checks and also makes sure that those listed
+``tests/estimators/test_laws.py`` runs all checks and also makes sure that those listed
 here still fail, so that the table cannot grow stale.
 """
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import costwise
+import worthwhile
 
 SMALL: dict[str, dict[str, Any]] = {
-    "AdaptiveBoostingClassifier": {"n_rounds": 3, "n_iterations": 2, "random_state": 0},
+    "AdaptiveBoostingClassifier": {"n_rounds": 3, "max_iter": 2, "random_state": 0},
     "AdaptiveLinearClassifier": {"max_iter": 4, "random_state": 0},
-    "BudgetedForestClassifier": {"max_trees": 3, "random_state": 0},
+    "BudgetedForestClassifier": {"n_trees": 3, "random_state": 0},
     "CascadeClassifier": {"n_stages": 2, "random_state": 0},
-    "CostSensitiveTreeClassifier": {"depth": 2, "max_iter": 2, "random_state": 0},
-    "CostSensitiveTreeRegressor": {"depth": 2, "max_iter": 2, "random_state": 0},
+    "CostSensitiveTreeClassifier": {"max_depth": 2, "max_iter": 2, "random_state": 0},
+    "CostSensitiveTreeRegressor": {"max_depth": 2, "max_iter": 2, "random_state": 0},
     "CostWeightedL1Classifier": {"tol": 1e-6},
     "CostWeightedL1Regressor": {},
-    "DynamicSelectionClassifier": {"n_iterations": 1, "random_state": 0},
+    "DynamicSelectionClassifier": {"max_iter": 1, "random_state": 0},
     "EarlyExitClassifier": {},
     "EarlyExitRegressor": {},
     "FeatureSubsets": {},
@@ -30,8 +30,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "L1GateClassifier": {"random_state": 0},
     "PrunedForestClassifier": {"random_state": 0},
     "StaticOrderClassifier": {},
-    "SubmodularTreeClassifier": {"depth": 2},
-    "SubmodularTreeRegressor": {"depth": 2},
+    "SubmodularTreeClassifier": {"max_depth": 2},
+    "SubmodularTreeRegressor": {"max_depth": 2},
 }
 """Constructor arguments by class name."""
 
@@ -43,8 +43,8 @@ def public_estimators() -> list[str]:
     """Names of the public estimators, found where the package keeps them."""
     return sorted(
         name
-        for name, home in costwise._HOME.items()
-        if home.startswith("costwise.estimators.")
+        for name, home in worthwhile._HOME.items()
+        if home.startswith("worthwhile.estimators.")
         and name not in NOT_FITTED_BY_US
         and name[0].isupper()
     )
@@ -52,4 +52,4 @@ def public_estimators() -> list[str]:
 
 def make(name: str) -> Any:
     """A small estimator of a public class."""
-    return getattr(costwise, name)(**SMALL[name])
+    return getattr(worthwhile, name)(**SMALL[name])

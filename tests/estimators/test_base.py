@@ -6,12 +6,17 @@ import inspect
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
 
-from costwise import Costs, PricedModel
-from costwise.datasets import make_priced_classification
+from tests.estimators.small import make, public_estimators
 from tests.testing.dishonest import HonestTrees
+from worthwhile import Costs, CostWeightedL1Classifier, PricedModel
+from worthwhile.datasets import make_priced_classification
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +34,14 @@ class Interrupted(HonestTrees):
         if Interrupted.stop:
             raise KeyboardInterrupt
         return super().make_policy(costs, output, trees)
+
+
+def test_an_infinite_value_in_a_list_is_refused_as_in_an_array():
+    X, y = make_classification(60, 4, random_state=0)
+    model = CostWeightedL1Classifier(1e-6).fit(X, y)
+    for given in ([[np.inf, 1.0, 0.0, 0.0]], np.array([[np.inf, 1.0, 0.0, 0.0]])):
+        with pytest.raises(ValueError, match="infinite value in row 0, feature 0"):
+            model.predict(given)
 
 
 def test_a_refused_fit_leaves_the_model_as_it_was(data):
@@ -79,12 +92,84 @@ def test_infinity_that_is_read_is_refused_with_row_and_name(data):
         model.predict(bad)
 
 
-def test_text_in_a_column_that_is_read_is_refused(data):
+def as_pandas(X):
+    return X
+
+
+def as_polars(X):
+    return pl.DataFrame({name: pl.Series(X[name].tolist(), dtype=pl.Object) for name in X.columns})
+
+
+def as_categories(X):
+    return X.astype(str).astype("category")
+
+
+def as_array(X):
+    return X.to_numpy()
+
+
+@pytest.mark.parametrize("form", [as_pandas, as_polars, as_categories, as_array])
+def test_text_is_refused_only_where_it_is_bought(data, form):
     X, y, costs = data
-    model = HonestTrees(costs, random_state=0).fit(X, y)
-    name = X.columns[model.policy_.reads[0]]
-    with pytest.raises(ValueError, match=f"column {name!r} has values that are not numbers"):
-        model.predict(X.assign(**{name: "high"}))
+    by_name = form is not as_array
+    model = HonestTrees(costs if by_name else None, random_state=0)
+    model.fit(X if by_name else X.to_numpy(), y)
+    bought = model.acquired(X if by_name else X.to_numpy())
+    assert not bought[:, model.policy_.reads].all()
+    text = X.astype(object).where(bought, "high")
+    expected = model.predict_proba(X if by_name else X.to_numpy())
+    assert model.predict_proba(form(text)).tobytes() == expected.tobytes()
+    assert (model.acquired(form(text)) == bought).all()
+    column = int(np.flatnonzero(bought[3])[0])
+    text.iloc[3, column] = "low"
+    for method in (model.predict, model.predict_proba, model.acquired, model.cost):
+        with pytest.raises(
+            ValueError, match=f"X has 'low' in row 3, feature .*{column}.*which the model reads"
+        ):
+            method(form(text))
+
+
+STRICT = [1e300, -1e300, 1e-320, 5e-324]
+
+
+def strange(X, value, rng):
+    """Some cells, bought or not, replaced."""
+    return X.mask(rng.random(X.shape) < 0.4, value)
+
+
+def foreign(name, X, y):
+    models = {
+        "forest": RandomForestClassifier(3, max_depth=3, random_state=0),
+        "logistic": LogisticRegression(),
+        "svm": LinearSVC(),
+        "boosted": HistGradientBoostingClassifier(max_iter=3),
+    }
+    return PricedModel(models[name].fit(X, y), background=X)
+
+
+@pytest.mark.parametrize("value", STRICT)
+@pytest.mark.parametrize("kind", ["trees", "forest", "logistic", "svm", "boosted"])
+def test_strict_settings_of_numpy_change_nothing(data, kind, value):
+    X, y, costs = data
+    model = HonestTrees(costs, random_state=0).fit(X, y) if kind == "trees" else foreign(kind, X, y)
+    odd = strange(X, value, np.random.default_rng(0))
+    methods = ["predict", "acquired", "cost", "evaluated", "decision_function"]
+    methods += ["predict_proba", "predict_log_proba"] if hasattr(model, "predict_proba") else []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [getattr(model, method)(odd) for method in methods]
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = [getattr(model, method)(odd) for method in methods]
+        session = model.session(budget=1000)
+        while wanted := session.ask():
+            assert session.why(wanted[0])
+            session.tell({name: odd.loc[0, name] for name in wanted})
+        assert session.prediction == expected[0][0]
+        assert session.spent == expected[2][0]
+        assert type(session).from_dict(model.policy_, session.to_dict()).spent == session.spent
+    for new, old in zip(got, expected, strict=True):
+        assert new.tobytes() == old.tobytes()
 
 
 def test_a_priced_regressor_has_no_methods_of_classifiers(data):
@@ -106,3 +191,13 @@ def test_a_background_answers_even_for_less_than_one_evaluation(data):
     assert priced.predict(X[:2], budget=2) == pytest.approx([mean, mean])
     assert priced.cost(X[:2], budget=2).tolist() == [0.0, 0.0]
     assert priced.session(budget=2).prediction == pytest.approx(mean)
+
+
+THREADED = [name for name in public_estimators() if hasattr(make(name), "n_jobs")]
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_n_jobs_is_refused_before_the_data_is_read(name):
+    for wrong, error in ((0, ValueError), (True, TypeError)):
+        with pytest.raises(error, match=f"n_jobs is {wrong}: use a whole number of threads"):
+            make(name).set_params(n_jobs=wrong).fit("no data", None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from costwise.testing import check_contract
 from tests.estimators.expected_failures import EXPECTED_FAILURES
 from tests.estimators.small import SMALL, make, public_estimators
+from worthwhile.datasets import make_priced_classification
+from worthwhile.testing import check_contract
 
 
 def test_table_is_complete():
@@ -32,3 +35,19 @@ def test_scikit_learn_checks(name):
     assert not failed
     stale = {r["check_name"] for r in results if r["status"] == "passed"} & set(expected)
     assert not stale, "these checks pass now: take them out of the table"
+
+
+@pytest.mark.parametrize("name", public_estimators())
+def test_the_trade_off_does_not_depend_on_what_columns_are_called(name):
+    """Numbers for names, as a frame has without any, are no names; prices by name need names."""
+    X, y, costs = make_priced_classification(80, seed=0)
+    frame = pd.DataFrame(X.to_numpy())
+    estimator = make(name)
+    if "costs" in estimator.get_params(deep=False):
+        estimator.set_params(costs=np.array([float(price) for price in costs.prices.values()]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grids = [estimator.trade_off_grid(data, y) for data in (X, frame, frame.to_numpy())]
+    assert grids[0]
+    assert grids[1] == grids[0]
+    assert grids[2] == grids[0]

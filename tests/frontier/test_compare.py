@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from costwise import Comparison, Costs, compare, datasets
-from costwise.exceptions import CostwiseWarning
-from costwise.frontier import METHODS, Frontier, Point
-from costwise.frontier import _compare as module
-from costwise.frontier._comparison import MIXED, Run
-from costwise.frontier._methods import Method, Task, read_methods
+from worthwhile import Comparison, Costs, compare, datasets
+from worthwhile.exceptions import WorthwhileWarning
+from worthwhile.frontier import METHODS, Frontier, Point
+from worthwhile.frontier import _compare as module
+from worthwhile.frontier._comparison import MIXED, Run
+from worthwhile.frontier._methods import Method, Task, read_methods
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +123,12 @@ def test_a_method_that_fails_is_left_out_with_the_reason(data, monkeypatch):
         raise RuntimeError("no wine today")
 
     monkeypatch.setitem(METHODS, "failing", Method(fail))
-    with pytest.warns(CostwiseWarning, match="failing is left out: RuntimeError: no wine today"):
+    with pytest.warns(WorthwhileWarning, match="failing is left out: RuntimeError: no wine today"):
         found = compare(*data, ["decision-tree", "failing"], [5], n_splits=1, effort=1)
     assert found.methods == ["decision-tree"]
     assert "failing could not be run" in found.to_markdown()
     with (
-        pytest.warns(CostwiseWarning),
+        pytest.warns(WorthwhileWarning),
         pytest.raises(ValueError, match=r"every method failed: .*no wine today"),
     ):
         compare(*data, ["failing"], [5], n_splits=1, effort=1)

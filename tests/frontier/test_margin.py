@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from costwise.frontier._margin import (
+from worthwhile.frontier._margin import (
     critical_value,
     influences,
     make_blocks,

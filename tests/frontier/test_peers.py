@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from costwise import datasets
-from costwise.costs import Costs
-from costwise.estimators._foreign_lightgbm import from_lightgbm
-from costwise.frontier import _peers
+from worthwhile import datasets
+from worthwhile.costs import Costs
+from worthwhile.estimators.priced._lightgbm import from_lightgbm
+from worthwhile.frontier import _peers
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_foreign_trees_can_be_cut_and_keep_names(data):
     forest = _peers.random_forest(costs, True, 0).set_params(model__n_estimators=7).fit(X, y)
     assert forest.n_rounds_ == 7
     assert forest.feature_names_in_.tolist() == list(X.columns)
-    cut = forest.truncate(2)
+    cut = forest.at(stage=2)
     assert (cut.cost(X) <= forest.cost(X)).all()
     assert cut.predict_proba(X).shape == (300, 3)
     assert cut.score(X, y) > 0.6

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise import Frontier
-from costwise.frontier import Point
+from worthwhile import Frontier
+from worthwhile.frontier import Point
 
 numbers = st.integers(0, 12).map(float)
 sweeps = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=25)

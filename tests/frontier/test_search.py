@@ -10,11 +10,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-import costwise
-from costwise import BudgetSearchCV, CostWeightedL1Classifier, GreedyMiserClassifier, datasets
-from costwise.exceptions import CostwiseWarning
-from costwise.metrics import RankingScorer
+import worthwhile
 from tests.frontier.buyers import Buyer, rows
+from worthwhile import BudgetSearchCV, CostWeightedL1Classifier, GreedyMiserClassifier, datasets
+from worthwhile.exceptions import WorthwhileWarning
+from worthwhile.metrics import RankingScorer
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_chosen_validation_bill_and_score_are_those_of_a_plain_cross_validation(
     bills, scores = [], []
     for train, held in StratifiedKFold(3).split(X, y):
         model = clone(searched.estimator).set_params(**searched.best_params_)
-        model = model.fit(X.iloc[train], y[train]).truncate(searched.best_stage_)
+        model = model.fit(X.iloc[train], y[train]).at(stage=searched.best_stage_)
         bills += model.cost(X.iloc[held]).tolist()
         scores.append(model.score(X.iloc[held], y[held]))
     assert searched.best_cost_ == pytest.approx(np.mean(bills))
@@ -48,7 +48,7 @@ def test_chosen_validation_bill_and_score_are_those_of_a_plain_cross_validation(
     assert searched.best_cost_ <= searched.best_bound_ <= 12
 
 
-@pytest.mark.filterwarnings("ignore::costwise.exceptions.CostwiseWarning")
+@pytest.mark.filterwarnings("ignore::worthwhile.exceptions.WorthwhileWarning")
 def test_larger_budgets_never_choose_worse_validation_scores(searched, priced):
     X, y, _ = priced
     found = [again(searched, budget).fit(X, y) for budget in (1, 2, 4, 8, 16, 32, np.inf)]
@@ -229,8 +229,8 @@ def test_after_the_search_it_is_the_model(searched, priced, tmp_path):
     assert searched.classes_.tolist() == [0, 1]
     assert searched.n_features_in_ == X.shape[1]
     assert searched.feature_names_in_.tolist() == list(X.columns)
-    searched.save(tmp_path / "model.costwise")
-    loaded = costwise.load(tmp_path / "model.costwise")
+    searched.save(tmp_path / "model.worthwhile")
+    loaded = worthwhile.load(tmp_path / "model.worthwhile")
     assert isinstance(loaded, GreedyMiserClassifier)
     assert (loaded.cost(X) == searched.cost(X)).all()
     session = searched.session(budget=3)
@@ -282,7 +282,7 @@ def test_weights_reach_the_fit():
 def test_queries_stay_whole_and_reach_the_scorer():
     X, y, qid, _ = datasets.make_yahoo_like(120, seed=0)
     X = np.asarray(X)[:, :6]
-    miser = costwise.GreedyMiserRegressor(costs=np.arange(1, 7), n_rounds=3)
+    miser = worthwhile.GreedyMiserRegressor(costs=np.arange(1, 7), n_rounds=3)
     search = BudgetSearchCV(
         miser, 10, cv=2, scoring=RankingScorer("ndcg"), trade_off=[{"lam": 0.0}]
     )
@@ -295,12 +295,12 @@ def test_queries_stay_whole_and_reach_the_scorer():
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 @pytest.mark.parametrize("kind", ["qid", "groups"])
 def test_queries_and_groups_never_straddle_folds(kind):
-    from costwise.frontier._folds import make_folds
-    from costwise.frontier._measure import Rows
+    from worthwhile.frontier._folds import make_folds
+    from worthwhile.frontier._measure import LabelledRows
 
     X, y = rows(90)
     clusters = np.random.default_rng(0).integers(0, 13, 90)
-    data = Rows(X, y, None, clusters if kind == "qid" else None)
+    data = LabelledRows(X, y, None, clusters if kind == "qid" else None)
     folds = make_folds(4, Buyer(), data, clusters if kind == "groups" else None)
     assert sorted(np.concatenate([held for _, held in folds])) == list(range(90))
     for train, held in folds:
@@ -354,7 +354,9 @@ def test_progress_is_shown_when_asked_for(capfd):
 def test_a_model_that_buys_nothing_comes_with_a_warning():
     X, y = rows()
     steps = [{"level": 0.0}, {"level": 0.9}]
-    with pytest.warns(CostwiseWarning, match="budget=0.05: the best model within it buys nothing"):
+    with pytest.warns(
+        WorthwhileWarning, match="budget=0.05: the best model within it buys nothing"
+    ):
         search = BudgetSearchCV(Buyer(), 0.05, trade_off=steps, refine=0).fit(X, y)
     assert search.best_cost_ == 0
 

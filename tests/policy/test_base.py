@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.costs import Costs
-from costwise.policy import Output, Policy, Till, TreePolicy, run_case
 from tests.ensembles import random_costs, random_rows, random_trees
+from worthwhile.costs import Costs
+from worthwhile.policy import Output, Policy, Till, TreePolicy, run_case
 
 
 def tree_policy(seed=0, **options):

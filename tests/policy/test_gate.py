@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from costwise import Costs, Session
-from costwise.core.trees import Trees
-from costwise.estimators._adapt_linear import linear_policy
-from costwise.policy.base import Policy
-from costwise.policy.gate import (
+from worthwhile import Costs, Session
+from worthwhile.core.trees import Trees
+from worthwhile.estimators.gates._linear_alternate import linear_policy
+from worthwhile.policy.base import Policy
+from worthwhile.policy.gate import (
     GATE_OUTPUT,
     GatePolicy,
     check_translation,
@@ -19,10 +19,10 @@ from costwise.policy.gate import (
     shared_output,
     translate,
 )
-from costwise.policy.output import Output
-from costwise.policy.tree import TreePolicy
-from costwise.policy.whole import Source, WholePolicy
-from costwise.runtime.session import UNAVAILABLE
+from worthwhile.policy.output import Output
+from worthwhile.policy.trees import TreePolicy
+from worthwhile.policy.whole import Source, WholePolicy
+from worthwhile.runtime import UNAVAILABLE
 
 D = 5
 LABELS = np.array(["no", "yes"])

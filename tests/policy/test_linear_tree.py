@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from costwise.costs import Costs
-from costwise.policy.base import run_case
-from costwise.policy.linear_tree import LinearTree, LinearTreePolicy
-from costwise.policy.output import Output
 from tests.naive import linear as naive
+from worthwhile.costs import Costs
+from worthwhile.policy.base import run_case
+from worthwhile.policy.linear_tree import LinearTree, LinearTreePolicy
+from worthwhile.policy.output import Output
 
 UPPER = {"tree": [1, 3, -1, -1, -1], "chain": [1, 2, -1], "one": [-1]}
 LOWER = {"tree": [2, 4, -1, -1, -1], "chain": [-1, -1, -1], "one": [-1]}

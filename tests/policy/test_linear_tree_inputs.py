@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import costwise
-from costwise import Costs, GreedyMiserRegressor, SubmodularTreeClassifier, SubmodularTreeRegressor
-from costwise.core.greedy import Prices, SharedPrices
-from costwise.policy.base import run_case
-from costwise.policy.tree_inputs import TreeInputsPolicy, needs, tree_outputs
+import worthwhile
+from worthwhile import (
+    Costs,
+    GreedyMiserRegressor,
+    SubmodularTreeClassifier,
+    SubmodularTreeRegressor,
+)
+from worthwhile.core.linear.greedy_selection import SharedPrices
+from worthwhile.policy.base import run_case
+from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy, tree_outputs
 
 COSTS = Costs([1, 2, 3, 1, 5], groups={"g": {"fee": 2, "features": [1, 2]}}, evaluation=0.25)
 
@@ -31,7 +36,7 @@ def booster(data):
 
 @pytest.fixture(scope="module")
 def model(data, booster):
-    return SubmodularTreeRegressor(6, costs=COSTS, depth=3, trees=booster).fit(*data)
+    return SubmodularTreeRegressor(6, costs=COSTS, max_depth=3, trees=booster).fit(*data)
 
 
 def test_outputs_of_single_trees_add_up_to_the_ensemble(data, booster):
@@ -43,13 +48,10 @@ def test_outputs_of_single_trees_add_up_to_the_ensemble(data, booster):
 
 
 def test_an_input_costs_what_its_features_still_cost():
-    flat = COSTS.flat
     wanted = np.array([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0]], dtype=bool)
-    prices = SharedPrices(wanted, Prices(flat.price, flat.group, flat.fee))
-    assert (prices.marginal() / 1e9).tolist() == [5, 7, 1]
-    cost, after = prices.taking(0)
-    assert cost == 5 * 10**9
-    assert (after.price / 1e9).tolist() == [0, 3, 1]
+    prices = SharedPrices(wanted, COSTS.flat)
+    assert (prices.alone / 1e9).tolist() == [5, 7, 1]
+    assert (prices.after([0]).price / 1e9).tolist() == [0, 3, 1]
 
 
 def test_budgets_are_kept_in_raw_features(model, data):
@@ -63,7 +65,7 @@ def test_budgets_are_kept_in_raw_features(model, data):
 
 def test_bought_features_are_those_of_the_trees_on_the_path(model, data):
     X = data[0][:20]
-    used = needs(model.policy_.trees, 5)
+    used = model.policy_.trees.tests(5)
     leaves = model.policy_.leaves(X)
     parents = model.policy_.tree.parents()
     for row, leaf in zip(model.acquired(X), leaves, strict=True):
@@ -95,8 +97,8 @@ def test_what_is_not_bought_is_not_looked_at(model, data):
 
 
 def test_files_and_clones_keep_the_trees(model, data, tmp_path):
-    model.save(tmp_path / "model.costwise")
-    again = costwise.load(tmp_path / "model.costwise")
+    model.save(tmp_path / "model.worthwhile")
+    again = worthwhile.load(tmp_path / "model.worthwhile")
     assert np.array_equal(again.predict(data[0]), model.predict(data[0]))
     assert np.array_equal(again.cost(data[0]), model.cost(data[0]))
     copied = clone(model)
@@ -107,7 +109,7 @@ def test_files_and_clones_keep_the_trees(model, data, tmp_path):
 def test_classifiers_and_pruning_take_trees_too(data, booster):
     X, y = data
     model = SubmodularTreeClassifier(
-        8, costs=COSTS, depth=3, trees=booster, validation_fraction=0.2, random_state=0
+        8, costs=COSTS, max_depth=3, trees=booster, validation_fraction=0.2, random_state=0
     ).fit(X, y > 1)
     assert model.score(X, y > 1) > 0.75
     assert isinstance(model.policy_, TreeInputsPolicy)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costwise.core import links
-from costwise.policy import Output
+from worthwhile.core import links
+from worthwhile.policy import Output
 
 TWO, THREE = np.array(["no", "yes"]), np.array([10, 20, 30])
 

@@ -10,14 +10,14 @@ import subprocess
 
 import pytest
 
-import costwise
-from costwise.report import render, summarise, write_report
+import worthwhile
+from worthwhile.report import render, summarise, write_report
 
 
 @pytest.fixture(scope="module")
 def summary():
-    heart = costwise.datasets.load_heart()
-    found = costwise.compare(
+    heart = worthwhile.datasets.load_heart()
+    found = worthwhile.compare(
         heart.data, heart.target, heart.costs, ["cost-weighted-l1", "greedy-miser", "decision-tree"], [20, 120],
         n_splits=2, effort=3,
     )  # fmt: skip
@@ -26,7 +26,7 @@ def summary():
 
 def test_summary_is_json_and_adds_up(summary):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    heart = costwise.datasets.load_heart()
+    heart = worthwhile.datasets.load_heart()
     for pick in summary["picks"]:
         assert pick["cost"] <= summary["full_cost"]
         assert len(pick["shares"]) == 13

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from costwise import Costs
-from costwise.core.trees import Trees
-from costwise.policy import Output, TreePolicy
-from costwise.policy.whole import Source, WholePolicy
+from worthwhile import Costs
+from worthwhile.core.trees import Trees
+from worthwhile.policy import Output, TreePolicy
+from worthwhile.policy.whole import Source, WholePolicy
 
 NAMES = ("a", "b", "c")
 

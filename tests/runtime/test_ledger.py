@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costwise.runtime import Entry, Ledger
+from worthwhile.runtime import Entry, Ledger
 
 amounts = st.decimals(min_value=0, max_value=10**6, places=9)
 

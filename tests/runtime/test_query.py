@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
 import pytest
 
-from costwise import Costs, EarlyExitRegressor, GreedyMiserRegressor, QuerySession
-from costwise.exceptions import BudgetExceeded, SessionError
-from costwise.runtime import UNAVAILABLE, Session
+from worthwhile import Costs, EarlyExitRegressor, GreedyMiserRegressor, QuerySession
+from worthwhile.exceptions import BudgetExceeded, SessionError
+from worthwhile.runtime import UNAVAILABLE, Session
 
 NAMES = ["age", "links", "words", "title", "body"]
 
@@ -114,6 +115,35 @@ def test_reading_an_answer_in_between_changes_nothing(fitted):
     assert session.known == expected.known
 
 
+def seen(session):
+    records = [ledger.to_records() for ledger in session.ledgers]
+    return repr((session.known, session.spent, records, session.budget, session.to_dict()))
+
+
+@pytest.mark.parametrize("budget", [None, 25])
+def test_a_stored_session_is_the_same_at_every_moment(fitted, budget):
+    """Each call is one moment: what was stored then looks the same, and says the same next."""
+    model, X = fitted
+    session = model.session(budget, documents=4)
+
+    def check():
+        twin = QuerySession.from_dict(model.policy_, json.loads(json.dumps(session.to_dict())))
+        copied = copy.copy(session)
+        assert seen(twin) == seen(session) == seen(copied)
+        assert repr(twin.scores) == repr(copied.scores)
+        assert twin.ask() == copied.ask()
+        assert seen(twin) == seen(copied)
+
+    check()
+    while wanted := session.ask():
+        check()
+        document, names = next(iter(wanted.items()))
+        session.tell({document: {names[0]: X.iloc[document][names[0]]}})
+        check()
+        assert len(session.scores) == 4
+        check()
+
+
 def test_what_cannot_be_had_is_not_paid(fitted):
     model, X = fitted
     session = model.session(documents=4)
@@ -193,4 +223,12 @@ def test_bad_sessions_are_refused(fitted):
     with pytest.raises(SessionError, match="another model"):
         QuerySession.from_dict(model.policy_, {**stored, "model": "x"})
     with pytest.raises(SessionError, match="not a stored session"):
-        QuerySession.from_dict(model.policy_, {"format": 1})
+        QuerySession.from_dict(model.policy_, {"format": 2})
+    with pytest.raises(SessionError, match=r"version 0\.1\.0"):
+        QuerySession.from_dict(model.policy_, {**stored, "format": 1})
+    for documents, text in [("2", "documents is '2'"), (True, "documents is True")]:
+        with pytest.raises(SessionError, match=text):
+            QuerySession.from_dict(model.policy_, {**stored, "documents": documents})
+    events = [["tell", {"-1": {"0": 1.0}}, {}]]
+    with pytest.raises(SessionError, match="document '-1'"):
+        QuerySession.from_dict(model.policy_, {**stored, "events": events})

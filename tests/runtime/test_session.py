@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
-from costwise import Costs, PricedModel, Session, datasets
-from costwise.exceptions import BudgetExceeded, SessionError
-from costwise.policy import Output, TreePolicy, run_case
-from costwise.runtime import UNAVAILABLE
 from tests.ensembles import random_costs, random_rows, random_trees
 from tests.runtime.session_policies import NAMES, ONES, chain, finish, whole
+from worthwhile import Costs, PricedModel, Session, datasets
+from worthwhile.exceptions import BudgetExceeded, SessionError
+from worthwhile.policy import Output, TreePolicy, run_case
+from worthwhile.runtime import UNAVAILABLE
 
 # A run ---------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import sys
@@ -12,23 +13,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from costwise import Costs, PricedModel, Session, datasets
-from costwise.exceptions import BudgetExceeded, SessionError
-from costwise.policy import Output, TreePolicy
-from costwise.runtime import UNAVAILABLE
 from tests.ensembles import random_costs, random_rows, random_trees
 from tests.runtime.session_policies import chain, finish
+from worthwhile import Costs, PricedModel, Session, datasets
+from worthwhile.exceptions import BudgetExceeded, SessionError
+from worthwhile.policy import Output, TreePolicy
+from worthwhile.runtime import UNAVAILABLE
 
 
 def stored(session, policy):
     return Session.from_dict(policy, json.loads(json.dumps(session.to_dict())))
 
 
-def state(session):
-    return (
-        session.known, session.spent, session.ledger.to_records(), session.prediction,
-        session.ask(), session.budget, session.one_by_one,
-    )  # fmt: skip
+def at_rest(session):
+    """All that can be seen without moving the session on."""
+    return repr((
+        session.known, session.spent, session.ledger.to_records(), session.budget,
+        session.one_by_one, [session.quote(f) for f in session.policy.costs.features],
+        session.to_dict(),
+    ))  # fmt: skip
+
+
+def moved(session):
+    """What it says when asked, and what it looks like then."""
+    said = session.prediction, session.done, session.ask(), session.spent
+    return repr(said) + at_rest(session)
 
 
 @settings(max_examples=40, deadline=None)
@@ -62,19 +71,57 @@ def test_a_session_resumed_after_any_step_goes_on_the_same(data, seed):
                 session.tell({feature: values[feature]}, 0.1 if step == "stated" else None)
             except BudgetExceeded:
                 continue
-        twin = stored(session, policy)
-        assert repr(state(stored(session, policy))) == repr(state(stored(twin, policy)))
+        twin, other = stored(session, policy), copy.copy(session)
+        assert at_rest(twin) == at_rest(session) == at_rest(other)
+        assert moved(twin) == moved(other)
+        assert at_rest(stored(twin, policy)) == at_rest(twin)
     twin = stored(session, policy)
     for other in (session, twin):
         finish(other, values)
-    assert repr(state(session)) == repr(state(twin))
+        assert at_rest(stored(other, policy)) == at_rest(other)
+    assert moved(session) == moved(twin)
+
+
+def priced_evaluations():
+    return chain(Costs({"a": 1, "b": 2, "c": 4}, evaluation=1))
+
+
+def test_a_session_resumed_at_its_end_has_the_same_bill():
+    """The last plan evaluates the tree, which costs 1, and asks for nothing."""
+    policy = priced_evaluations()
+    session = Session(policy)
+    session.tell(dict.fromkeys("abc", 1.0))
+    assert session.ask() == []
+    assert (session.spent, session.prediction) == (1.0, 3.0)
+    assert stored(session, policy).spent == 1.0
+
+
+def test_a_resumed_session_refuses_the_price_that_the_original_refuses():
+    policy = priced_evaluations()
+    session = Session(policy, budget=2)
+    assert session.prediction == 1.5  # plans: the evaluation is paid, and "a" reserved
+    for other in (session, stored(session, policy)):
+        with pytest.raises(BudgetExceeded, match="has only 0 left"):
+            other.tell({"c": 1.0}, price=1)
+
+
+@pytest.mark.parametrize("copy_of", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_session_goes_its_own_way(copy_of):
+    session = Session(priced_evaluations(), budget=20)
+    session.tell({session.ask()[0]: 1.0})
+    before = at_rest(session)
+    twin = copy_of(session)
+    assert at_rest(twin) == before
+    finish(twin, dict.fromkeys("abc", 1.0))
+    assert at_rest(session) == before
+    assert session.ask() == ["b"]
 
 
 OTHER_PROCESS = """
 import json, sys
-import costwise
+import worthwhile
 path, data, told = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
-session = costwise.Session.from_dict(costwise.load_policy(path), data)
+session = worthwhile.Session.from_dict(worthwhile.load_policy(path), data)
 session.tell(told)
 wanted = session.ask()
 print(json.dumps([session.to_dict(), wanted, str(session.prediction), session.spent,
@@ -86,7 +133,7 @@ def test_a_session_goes_from_process_to_process_at_every_step(tmp_path):
     heart = datasets.load_heart()
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(heart.data, heart.target)
     model, patient = PricedModel(tree, heart.costs), heart.data.iloc[0].to_dict()
-    path = tmp_path / "tree.costwise"
+    path = tmp_path / "tree.worthwhile"
     model.save(path)
     session = model.session(budget=250)
     wanted = session.ask()
@@ -132,15 +179,28 @@ def test_a_stored_session_is_refused_by_another_model():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"format": 2}, "stored session has format 2: this version reads 1"),
+        ({"format": 1}, "was stored by version 0.1.0.* finish it with that version"),
+        ({"format": 3}, "stored session has format 3: this version reads 2"),
+        ({"one_by_one": "false"}, "one_by_one is 'false'"),
+        ({"budget": 3}, "budget is 3"),
+        ({"budget": "sNaN"}, "not a stored session"),
+        ({"events": [["sleep"]]}, "unknown event 'sleep'"),
+        ({"events": [["ask", 1]]}, "not a stored session"),
+        ({"events": [["tell", {"-1": 1.0}, {}]]}, "column '-1'"),
+        ({"events": [["tell", {"01": 1.0}, {}]]}, "column '01'"),
+        ({"events": [["tell", {"0": 1.0}, {"0": 1.5}]]}, "price 1.5"),
+        ({"events": [["tell", {"0": 1.0}, {"0": True}]]}, "price True"),
+        ({"events": [["tell", {"0": 1.0}, {"0": -1}]]}, "price -1"),
         ({"budget": "much"}, "not a stored session"),
         ({"budget": "-1"}, "not a stored session"),
         ({"events": 3}, "not a stored session"),
         ({"events": [[]]}, "not a stored session"),
         ({"events": [["tell", {}]]}, "not a stored session"),
-        ({"events": [["tell", {"9": 1.0}, {}]]}, "not a stored session|unknown feature"),
-        ({"events": [["tell", {"x": 1.0}, {}]]}, "not a stored session"),
-        ({"events": [["tell", {"0": "high"}, {}]]}, "value of 'a' is 'high'"),
+        ({"events": [["tell", {"9": 1.0}, {}]]}, "column '9'"),
+        ({"events": [["tell", {"x": 1.0}, {}]]}, "column 'x'"),
+        ({"events": [["tell", {"0": "high"}, {}]]}, "value 'high'"),
+        ({"events": [["tell", {"0": True}, {}]]}, "value True"),
+        ({"events": [["tell", {"0": 10**400}, {}]]}, "value of 'a' cannot be held as a float64"),
     ],
 )
 def test_damaged_stored_sessions_are_refused(change, text):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
+from decimal import Decimal
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from costwise.core.trees import Trees
-from costwise.costs import Costs
-from costwise.estimators.base import CostAwareClassifier, CostAwareRegressor
-from costwise.policy.output import Output
-from costwise.policy.tree import TreeCase, TreePolicy
-from costwise.runtime import Session
+from worthwhile.core.trees import Trees
+from worthwhile.costs import Costs
+from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
+from worthwhile.policy.output import Output
+from worthwhile.policy.trees import TreeCase, TreePolicy
+from worthwhile.runtime import Ledger, Session
 
 
 def _joined(members, classes):
@@ -196,6 +197,50 @@ class StoresBadly(HonestTrees):
         return AmnesicSession(self.policy_, budget=budget, one_by_one=one_by_one)
 
 
+class ForgetfulSession(Session):
+    """Stores its calls, but not what it planned since the last of them."""
+
+    def to_dict(self):
+        data = super().to_dict()
+        if data["events"][-1:] == [["plan"]]:
+            data["events"] = data["events"][:-1]
+        return data
+
+
+class ForgetsItsPlan(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return ForgetfulSession(self.policy_, budget=budget, one_by_one=one_by_one)
+
+
+class ForgetfulWithoutEvaluation(ForgetsItsPlan):
+    """The same on data where evaluations are free: the check has to put a price on them."""
+
+    def fit(self, X, y):
+        data = Costs.of(self.costs, X.shape[1], list(getattr(X, "columns", [])) or None).to_dict()
+        self.costs = Costs.from_dict({**data, "evaluation": "0"})
+        return super().fit(X, y)
+
+
+class GenerousSession(Session):
+    """Once resumed, it takes values whatever price is stated for them."""
+
+    resumed = False
+
+    @classmethod
+    def _resume(cls, policy, data):
+        session = super()._resume(policy, data)
+        session.resumed = True
+        return session
+
+    def tell(self, values, price=None):
+        super().tell(values, 0 if self.resumed and price is not None else price)
+
+
+class GenerousWhenResumed(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return GenerousSession(self.policy_, budget=budget, one_by_one=one_by_one)
+
+
 class FileDiffers(HonestTrees):
     """Writes other thresholds than it uses."""
 
@@ -205,6 +250,27 @@ class FileDiffers(HonestTrees):
             return settings, {**arrays, "threshold": arrays["threshold"] + 0.5}
 
     policy_class = Policy
+
+
+class WarnsOfLargeNumbers(HonestTrees):
+    """Computes along with what may overflow, at the caller's risk."""
+
+    def predict(self, X, budget=None):
+        np.square(np.nan_to_num(np.asarray(X, dtype=np.float64)))
+        return super().predict(X, budget)
+
+
+class StuckSession(Session):
+    """Computes with what it is told, after it has been written down."""
+
+    def tell(self, values, price=None):
+        super().tell(values, price)
+        np.square(np.array(list(values.values()), dtype=np.float64))
+
+
+class GetsStuck(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return StuckSession(self.policy_, budget=budget, one_by_one=one_by_one)
 
 
 class MindsTheLayout(HonestTrees):
@@ -238,6 +304,38 @@ class CutsPrices(HonestTrees):
 class ForgetsEvaluations(HonestTrees):
     def cost(self, X, budget=None):
         return self.costs_.price(self.acquired(X, budget))
+
+
+class LooseLedger(Ledger):
+    """Adds up with the precision that happens to be set."""
+
+    @property
+    def total(self):
+        return sum((entry.price + entry.fee for entry in self.entries), Decimal(0))
+
+
+class LooseSession(Session):
+    def __init__(self, policy, **options):
+        super().__init__(policy, **options)
+        self.ledger = LooseLedger(policy.costs.unit)
+
+
+class AddsLoosely(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return LooseSession(self.policy_, budget=budget, one_by_one=one_by_one)
+
+
+class RoundedBudgetSession(Session):
+    """Stores its budget as the decimal module rounds it at the moment."""
+
+    def to_dict(self):
+        data = super().to_dict()
+        return data if data["budget"] is None else {**data, "budget": str(+Decimal(data["budget"]))}
+
+
+class RoundsBudgets(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return RoundedBudgetSession(self.policy_, budget=budget, one_by_one=one_by_one)
 
 
 class DoubleFeeSession(Session):

@@ -8,10 +8,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import costwise
-from costwise import testing
-from costwise.testing import CHECKS, LAWS, ContractError, check_contract, subjects
+import worthwhile
 from tests.testing import dishonest as made
+from worthwhile import testing
+from worthwhile.testing import CHECKS, LAWS, ContractError, check_contract, subjects
 
 CAUGHT = [
     (made.Peeks, "check_unbought_values_are_not_used", "where nothing was bought"),
@@ -27,11 +27,26 @@ CAUGHT = [
     (made.SessionsDiffer, "check_sessions_agree_with_batches", "acquired is .* in a session"),
     (made.SessionsRound, "check_sessions_agree_with_batches", "probabilities is"),
     (made.StoresBadly, "check_stored_sessions_agree", "stored at every step"),
+    (made.ForgetsItsPlan, "check_stored_sessions_agree", "has the bill as .* after"),
+    (
+        made.GenerousWhenResumed,
+        "check_stored_sessions_agree",
+        "when a price over the budget is stated",
+    ),
+    (
+        made.ForgetfulWithoutEvaluation,
+        "check_stored_sessions_agree",
+        "has the bill as .* after",
+    ),
     (made.FileDiffers, "check_reloaded_model_agrees", "load_policy"),
     (made.MindsTheLayout, "check_form_of_data_does_not_matter", "as float32"),
+    (made.WarnsOfLargeNumbers, "check_numpy_settings_do_not_matter", "FloatingPointError"),
+    (made.GetsStuck, "check_numpy_settings_do_not_matter", "FloatingPointError"),
     (made.CutsPrices, "check_prices_are_those_given", "has price 0, given"),
     (made.UnderBills, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
     (made.ForgetsEvaluations, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
+    (made.AddsLoosely, "check_decimal_settings_do_not_matter", "the bill is .* in a session under"),
+    (made.RoundsBudgets, "check_decimal_settings_do_not_matter", "the budget is|Inexact"),
     (made.ChargesFeesTwice, "check_nothing_is_paid_twice", "due are"),
     (made.MindsTheOrder, "check_order_of_telling_does_not_matter", "opposite order"),
     (made.SellsTwice, "check_nothing_is_paid_twice", "told twice"),
@@ -138,15 +153,15 @@ def test_a_fitted_model_is_held_to_the_prices_it_should_have(honest_subjects):
 @pytest.mark.parametrize("extra", ["nothing", "fallback", "background"])
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])
 def test_foreign_models_pass(kind, extra):
-    heart = costwise.datasets.load_heart()
+    heart = worthwhile.datasets.load_heart()
     last = LogisticRegression() if kind == "classifier" else LinearRegression()
     model = make_pipeline(StandardScaler(), last)
     model.fit(heart.data, heart.target)
-    costs = costwise.Costs.from_dict({**heart.costs.to_dict(), "evaluation": "0.3"})
+    costs = worthwhile.Costs.from_dict({**heart.costs.to_dict(), "evaluation": "0.3"})
     given = {"nothing": {}, "fallback": {"fallback": 1}, "background": {"background": heart.data}}[
         extra
     ]
-    check_contract(costwise.PricedModel(model, costs, **given), heart.data, rows=5)
+    check_contract(worthwhile.PricedModel(model, costs, **given), heart.data, rows=5)
 
 
 def test_foreign_numbers_may_differ_in_the_last_bits(honest_subjects):

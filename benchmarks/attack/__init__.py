@@ -1,0 +1,1 @@
+"""Long modes of the attackers in ``tests/attack``: hours, in pieces that can be resumed."""

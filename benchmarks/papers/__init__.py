@@ -1,0 +1,1 @@
+"""One script per paper: its experiments with our methods, and the page with both figures."""

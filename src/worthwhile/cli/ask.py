@@ -1,0 +1,150 @@
+"""``worthwhile ask``: one case in the terminal; it asks for the next value and says what it costs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.panel import Panel
+from rich.prompt import Prompt
+from rich.text import Text
+
+from worthwhile._writing import write_whole
+from worthwhile.cli._codes import INTERRUPTED
+from worthwhile.cli._options import Model
+from worthwhile.cli._terminal import explained, fail, money, notes, out, print_json
+from worthwhile.exceptions import SessionError
+
+WORDS = {"unknown": None, "?": None, "empty": None}
+GONE = {"na", "n/a", "none", "not available", "-"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(ask)
+
+
+def ask(
+    model: Model,
+    budget: Annotated[float | None, typer.Option(help="Never spend more than this.")] = None,
+    session: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the session in this file after every step, and resume it from there."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON at the end.")
+    ] = False,
+) -> None:
+    """Walk one case through a model: it asks, you answer, it keeps the bill.
+
+    Answer with a number,
+    [bold]unknown[/bold] if it was asked for and came back empty (it is paid),
+    or [bold]na[/bold] if it cannot be had (it is not paid).
+    Ctrl-C leaves; with --session the same command goes on where it stopped.
+
+    Example: worthwhile ask model.worthwhile --budget 120 --session patient-17.json
+    """
+    from worthwhile.persist import load_policy
+
+    with explained():
+        if sys.stdin is None or sys.stdin.closed:
+            fail("standard input is closed, so that nothing can be answered: run it in a terminal.")
+        policy = load_policy(model)
+        case = _open(policy, budget, session)
+        try:
+            _drive(case, session)
+        except (KeyboardInterrupt, EOFError):
+            kept = f" Go on with: worthwhile ask {model} --session {session}" if session else ""
+            notes.print(f"\nLeft after {money(case.spent, policy.costs.unit)}.{kept}")
+            raise typer.Exit(INTERRUPTED) from None
+        _conclude(case, as_json)
+
+
+def _open(policy: Any, budget: float | None, path: Path | None) -> Any:
+    from worthwhile.runtime import Session
+
+    if path is None or not path.exists():
+        return Session(policy, budget=budget, one_by_one=True)
+    if budget is not None:
+        raise ValueError(
+            f"{path} holds a session with its own budget: leave --budget out to resume it."
+        )
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(
+            f"{path} is not a stored session: give a new file name to start one."
+        ) from None
+    case = Session.from_dict(policy, stored)
+    notes.print(f"Resumed from {path}: {money(case.spent, policy.costs.unit)} spent so far.")
+    return case
+
+
+def _keep(case: Any, path: Path | None) -> None:
+    if path is not None:
+        write_whole(path, json.dumps(case.to_dict()))
+
+
+def _drive(case: Any, path: Path | None) -> None:
+    """Ask until the model knows enough."""
+    unit = case.policy.costs.unit
+    while wanted := case.ask():
+        name = wanted[0]
+        _keep(case, path)
+        left = "" if case.budget is None else f", {money(case.budget - case.spent, unit)} left"
+        why = case.why(name)
+        notes.print(f"{_so_far(case)}; {money(case.spent, unit)} spent{left}", style="dim")
+        answer = Prompt.ask(
+            Text.assemble((str(name), "bold"), f" ({money(case.quote(name), unit)}; {why})"),
+            console=notes,
+        )
+        try:
+            case.tell({name: _value(answer)})
+        except (SessionError, ValueError) as error:
+            notes.print(str(error), style="red")
+            continue
+        _keep(case, path)
+
+
+def _value(answer: str) -> Any:
+    from worthwhile.runtime import UNAVAILABLE
+
+    text = answer.strip().lower()
+    if text in GONE:
+        return UNAVAILABLE
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(
+            f"{answer!r} is not a number: answer with a number, 'unknown' or 'na'."
+        ) from None
+
+
+def _so_far(case: Any) -> str:
+    output = case.policy.output
+    if output.has_probabilities:
+        return f"so far: {case.prediction} ({case.probabilities.max():.0%})"
+    return f"so far: {case.prediction}"
+
+
+def _conclude(case: Any, as_json: bool) -> None:
+    if as_json:
+        probabilities = case.probabilities if case.policy.output.has_probabilities else None
+        print_json(
+            {
+                "prediction": case.prediction,
+                "probabilities": probabilities,
+                "spent": case.spent,
+                "ledger": case.ledger.to_records(),
+            }
+        )
+        return
+    title = Text(_so_far(case).replace("so far", "answer"))  # a panel reads markup even so
+    out.print(Panel(str(case.ledger), title=title, expand=False))

@@ -1,0 +1,62 @@
+"""``worthwhile report``: one HTML page that opens offline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from worthwhile.cli._options import MOST_ROWS, Data, MostRows, Prices, Seed, Target
+from worthwhile.cli._terminal import check_output, explained, notes
+from worthwhile.cli.fit import read_task
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(report)
+
+
+def report(
+    data: Data,
+    target: Target,
+    costs: Prices = None,
+    comparison: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="JSON of 'worthwhile compare -o'; without it the methods are run now."
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "What accuracy costs",
+    rows: MostRows = MOST_ROWS,
+    seed: Seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
+) -> None:
+    """Write a page with the frontier, a budget slider, what is bought, and single cases.
+
+    Example: worthwhile report heart.csv --target disease --costs costs.yaml --from heart.json
+    """
+    from worthwhile.frontier import Comparison, compare
+    from worthwhile.report import summarise, write_report
+
+    with explained():
+        check_output(output, force=force)
+        X, y, prices = read_task(data, target, costs, rows, seed)
+        if comparison is None:
+            found = compare(X, y, prices, random_state=seed, verbose=1)
+        else:
+            try:
+                found = Comparison.from_dict(json.loads(comparison.read_text(encoding="utf-8")))
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(
+                    f"{comparison} is not the output of 'worthwhile compare -o'."
+                ) from None
+        summary = summarise(
+            found, X, y, prices, title=title, settings={"data": data.name, "seed": seed}
+        )
+        write_report(summary, output)
+        notes.print(f"Wrote {output}: open it in a browser.")

@@ -1,0 +1,13 @@
+"""Kernels that grow boosted trees, in the order data flows through them.
+
+1. Values become codes: ``binning`` (quantile bins and thresholds), ``layout`` (where features lie
+   in the code matrix).
+2. Scores become integers: ``gradients`` (of the built-in losses), ``lambdarank`` (of pairs of
+   documents), ``rounding`` (to nearest, on a power-of-two scale), ``rounded_gradients`` (both in
+   one pass).
+3. A tree grows: ``node_rows`` answers the two questions a grower may ask of the data, with
+   ``histogram`` (rows added up, bin by bin) and ``partition`` (rows divided by a split);
+   ``splitting`` scores splits; ``purchases`` says what each would cost; ``grower`` decides.
+4. Small tables in one kernel: ``team_grower`` calls ``team_kernel``, whose threads meet by ``team``.
+5. Rows find their leaves: ``leaves``.
+"""

@@ -1,0 +1,249 @@
+"""All reasoning about prices while trees grow.
+
+Growers ask "what would this split add?" (:meth:`Purchases.prices`) and tell "this split was taken"
+(:meth:`Purchases.taken`). Nothing is ever forgotten between trees, whatever rows or features a tree
+was allowed to see.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worthwhile.core.boosting.leaves import in_parts
+from worthwhile.core.compile import kernel
+from worthwhile.core.dtypes import QUANTUM, SUM, WORD
+from worthwhile.costs import FlatCosts
+
+
+class Purchases:
+    """What the model has bought: a feature, and the fee of its group, is paid once for all rows.
+
+    Parameters
+    ----------
+    price, group, fee : arrays
+        Whole quanta per feature, its group or -1, whole quanta per group.
+    at_once : bool
+        Whether what a split buys is free for the rest of the round (equation 5 of Greedy Miser), or
+        only from the next call of :meth:`settle` on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bought = Purchases(np.array([3, 4]) * 10**9, np.array([0, 0]), np.array([10]) * 10**9)
+    >>> bought.prices().tolist()
+    [[13.0, 14.0]]
+    >>> bought.taken(0)
+    >>> bought.prices().tolist()
+    [[0.0, 4.0]]
+    """
+
+    def __init__(self, price, group, fee, *, at_once=True):
+        self.price = np.asarray(price, dtype=SUM)
+        self.group = np.asarray(group, dtype=np.int32)
+        self.fee = np.asarray(fee, dtype=SUM)
+        self.at_once = at_once
+        self.bought = np.zeros(len(self.price), dtype=bool)
+        self.order: list[int] = []
+        self.total = 0
+        self._prices = np.empty((1, len(self.price)))
+        self._settled = False
+        self.settle()
+
+    def marginal(self):
+        """Quanta that each feature would add to the model now."""
+        return FlatCosts(self.price, self.group, self.fee, 0).after(self.bought).alone
+
+    def prices(self, node_rows=None, weight=None, nodes=()):
+        """Return what a split on each feature would add, in the user's unit: (1, d), for every node."""
+        return self._prices
+
+    def taken(self, feature):
+        """Note that a split on ``feature`` was taken."""
+        if self.bought[feature]:
+            return
+        self.total += int(self.marginal()[feature])
+        self.bought[feature] = True
+        self.order.append(int(feature))
+        self._settled = False
+        if self.at_once:
+            self.settle()
+
+    def settle(self):
+        """Let everything bought so far be free from now on."""
+        if not self._settled:
+            self._prices[0] = self.marginal() * QUANTUM
+            self._settled = True
+
+
+@kernel(
+    "void(uint64[::1], uint16[::1], uint64[::1], int64[::1], int64[::1], int64, int64)", lean=True
+)
+def meet_rows(word, leaf, masks, slots, new, start, stop):
+    """Set in the words of rows ``start..stop`` the bits that their leaves (nodes,) stand for.
+
+    Counts in ``new`` how many rows had each of the bits ``slots`` not yet set.
+    """
+    for i in range(start, stop):
+        lacks = masks[leaf[i]] & ~word[i]
+        if lacks != 0:
+            word[i] |= lacks
+            for k in range(slots.shape[0]):
+                new[k] += np.int64((lacks >> np.uint64(slots[k])) & np.uint64(1))
+
+
+@kernel(
+    "int64(uint64[:,::1], int32[::1], boolean, int64[::1], int64[:,::1], int64, int64[:,::1])",
+    lean=True,
+)
+def weigh_met(bits, rows, all_rows, weights, pieces, words, met):
+    """Add up, for each bit, the weights of the rows of the pieces (k, 2) that have it set.
+
+    Returns the weight of all these rows; ``weights`` is empty for unit weights.
+    """
+    total = np.int64(0)
+    for p in range(pieces.shape[0]):
+        for i in range(pieces[p, 0], pieces[p, 1]):
+            row = np.uint32(i) if all_rows else np.uint32(rows[i])
+            weight = weights[row] if weights.shape[0] > 0 else np.int64(1)
+            total += weight
+            for w in range(words):
+                value = bits[w, row]
+                bit = 0
+                while value != 0:
+                    met[w, bit] += weight * np.int64(value & np.uint64(1))
+                    value >>= np.uint64(1)
+                    bit += 1
+    return total
+
+
+class Meetings:
+    """Which rows have read (acquired) which features, and hence what each row has paid.
+
+    One bit per row and feature, and one per row and group; bits are numbered in the order in which
+    features were first bought, so that the busy ones share few words.
+    """
+
+    def __init__(self, n_rows, price, group, fee, threads):
+        self.n_rows = n_rows
+        self._price, self._group, self._fee = price, group, fee
+        self._threads = threads
+        words = -(-(len(price) + len(fee)) // 64)
+        self._bits = np.zeros((words, n_rows), dtype=WORD)
+        self._met = np.zeros((words, 64), dtype=SUM)
+        self._slots: dict[tuple[str, int], int] = {}
+        self._worth: list[int] = []  # price of each slot
+        self._full: set[int] = set()  # slots that every row has met
+        self._paid = 0
+
+    def _slot(self, kind, number):
+        slot = self._slots.setdefault((kind, number), len(self._slots))
+        if slot == len(self._worth):
+            self._worth.append(int((self._price if kind == "feature" else self._fee)[number]))
+        return slot
+
+    def _slots_of(self, feature):
+        """What a row that reads a feature meets: the feature, and its group."""
+        group = int(self._group[feature])
+        found = [self._slot("feature", feature)]
+        return found if group < 0 else [*found, self._slot("group", group)]
+
+    def _masks(self, paths):
+        """{word: (bits, masks per node)} of what is on the paths and some row has not met yet."""
+        found: dict[int, tuple[set[int], np.ndarray]] = {}
+        lacking = {
+            feature: [slot for slot in self._slots_of(feature) if slot not in self._full]
+            for feature in dict.fromkeys(feature for path in paths for feature in path)
+        }
+        if not any(lacking.values()):
+            return found
+        for node, path in enumerate(paths):
+            for word, bit in (divmod(slot, 64) for feature in path for slot in lacking[feature]):
+                bits, masks = found.setdefault(word, (set(), np.zeros(len(paths), dtype=WORD)))
+                bits.add(bit)
+                masks[node] |= WORD(1 << bit)
+        return found
+
+    def meet(self, leaf, paths):
+        """Let every row read the features on the path (by node) to its leaf (n,)."""
+        for word, (bits, masks) in self._masks(paths).items():
+            slots = np.array(sorted(bits), dtype=SUM)
+            counts = []
+
+            def work(start, stop, word=word, masks=masks, slots=slots, counts=counts):
+                new = np.zeros(len(slots), dtype=SUM)
+                meet_rows(self._bits[word], leaf, masks, slots, new, start, stop)
+                counts.append(new)
+
+            in_parts(self._threads, self.n_rows, work)
+            for bit, count in zip(slots.tolist(), np.sum(counts, axis=0).tolist(), strict=True):
+                self._count(64 * word + bit, count)
+
+    def _count(self, slot, new):
+        """Note that some rows have newly met a slot, and paid for it."""
+        met = self._met[divmod(slot, 64)] = self._met[divmod(slot, 64)] + new
+        self._paid += new * self._worth[slot]
+        if met == self.n_rows:
+            self._full.add(slot)
+
+    def restore(self, acquired):
+        """Let every row have read what ``acquired`` (n, d) says."""
+        for feature in np.flatnonzero(acquired.any(axis=0)).tolist():
+            self._set(self._slot("feature", feature), acquired[:, feature])
+            if (group := int(self._group[feature])) >= 0:
+                self._set(self._slot("group", group), acquired[:, self._group == group].any(axis=1))
+
+    def _set(self, slot, rows):
+        word, bit = divmod(slot, 64)
+        self._bits[word] |= rows.astype(WORD) << WORD(bit)
+        self._count(slot, int(rows.sum()) - int(self._met[word, bit]))
+
+    def quanta(self):
+        """Sum over all rows of what they have paid, exactly."""
+        return self._paid
+
+    def unmet(self, rows, all_rows, weights, pieces):
+        """Weight of the rows of the pieces that has not read each feature (d,), each group (G,)."""
+        met = np.zeros_like(self._met)
+        words = -(-len(self._slots) // 64)
+        total = weigh_met(self._bits, rows, all_rows, weights, pieces, words, met)
+        features = np.full(len(self._price), total, dtype=SUM)
+        groups = np.full(len(self._fee), total, dtype=SUM)
+        for (kind, number), slot in self._slots.items():
+            (features if kind == "feature" else groups)[number] = total - met[divmod(slot, 64)]
+        return features, groups
+
+
+class RowPurchases(Purchases):
+    """What single rows have bought: a split is priced for the rows of its node that lack the feature.
+
+    The price of a split is the mean over all training rows of what they would have to pay for it.
+    Rows keep what they met in any tree, also in trees whose sample they were not part of.
+    """
+
+    def __init__(self, price, group, fee, meetings, weights):
+        self.meetings = meetings
+        self._weights = weights
+        super().__init__(price, group, fee)
+
+    def prices(self, node_rows=None, weight=None, nodes=()):
+        """Return the mean price of a split per node and feature (k, d).
+
+        ``node_rows`` knows where rows are; ``weight`` is what the tree sees in all; ``nodes`` are
+        pairs of a node's pieces and the features on the path to it.
+        """
+        found = np.empty((len(nodes), len(self.price)))
+        for number, (pieces, path) in enumerate(nodes):
+            features, groups = self.meetings.unmet(
+                node_rows.rows, node_rows.all_rows, self._weights, pieces
+            )
+            on_path = list(path)
+            features[on_path] = 0
+            opened = self.group[on_path]
+            groups[opened[opened >= 0]] = 0
+            own = features * (self.price * QUANTUM)
+            if len(groups):
+                # Rows that lack the group lack each of its features, so a met feature adds no fee.
+                lacks = (self.group >= 0) & (features > 0)
+                own = own + np.where(lacks, (groups * (self.fee * QUANTUM))[self.group], 0.0)
+            found[number] = own / weight
+        return found

@@ -1,0 +1,320 @@
+"""From histograms to splits: the best cut of each feature, and the one to take once prices count.
+
+A *cut* is coded as ``2 * bin + missing_left``: bins 0..bin go left. What a cut gains is the decrease of
+the sum of squares (variance reduction), times two; scans work per feature and know no prices.
+:func:`choose` subtracts prices and settles ties.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worthwhile.core.boosting.histogram import add_packed, add_wide, clear, subtract
+from worthwhile.core.boosting.partition import HIGH, LOW
+from worthwhile.core.compile import kernel
+from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS
+
+_COUNT = np.int64((1 << COUNT_BITS) - 1)
+
+# Columns of a job: build the histogram of one node from its pieces (a range of them), and, where there is a sibling,
+# obtain the sibling's by subtraction from the parent's, which lies in the sibling's slot.
+FIRST, LAST, SLOT, NODE, OTHER_SLOT, OTHER_NODE = range(6)
+
+
+@kernel(inline=True)
+def squared_gain(left, left_weight, total, weight):
+    """Return ``S_L^2/m_L + S_R^2/m_R - S^2/m`` for one output, as one quotient.
+
+    The difference of products is exact below 65,536 rows, and swapping sides changes nothing.
+    """
+    difference = left * weight - total * left_weight
+    return difference * difference / (weight * (left_weight * (weight - left_weight)))
+
+
+@kernel(inline=True)
+def _side(left, right, cut):
+    """Code of a cut in a node without missing values: they go where most rows go."""
+    return 2 * cut + (1 if left >= right else 0)
+
+
+@kernel(inline=True)
+def _as_float(number):
+    """An integer below 2**51 in size as a float: like the plain conversion, but vectorised."""
+    return np.int64(number + 0x4338000000000000).view(np.float64) - 6755399441055744.0
+
+
+@kernel(lean=True)
+def _best_of(held, added, total, min_leaf, gains):
+    """First bin with the largest gain when all up to it, and ``added``, go left: (gain, bin).
+
+    ``held``: packed sums (bins,) up to each bin. In two loops, so that the divisions of the first
+    are vectorised. An empty bin has the gain of the one before it and never comes first.
+    """
+    weight, node_sum = np.float64(total & _COUNT), np.float64(total >> COUNT_BITS)
+    least = np.float64(min_leaf)
+    most = weight - least
+    for b in range(held.shape[0]):
+        both = held[b] + added
+        left = _as_float(both & _COUNT)
+        gain = squared_gain(_as_float(both >> COUNT_BITS), left, node_sum, weight)
+        allowed = (left >= least) & (left <= most) & (held[b] != 0)
+        gains[b] = gain if allowed else -np.inf
+    best, pick = -np.inf, -1
+    for b in range(held.shape[0]):
+        if gains[b] > best:
+            best, pick = gains[b], b
+    return best, pick
+
+
+@kernel(inline=True)
+def scan_packed(histogram, states, bins, total, min_leaf, scratch):
+    """Best cut of one feature: (gain, cut, packed sum of the left side); gain -inf if there is none.
+
+    At equal gain the lower threshold wins, then "missing goes right".
+    """
+    held, gains = scratch[0][:bins], scratch[1][:bins]
+    sum_so_far = np.int64(0)
+    for b in range(bins):
+        sum_so_far += histogram[b]
+        held[b] = sum_so_far
+    best, pick = _best_of(held, np.int64(0), total, min_leaf, gains)
+    missing = histogram[bins] if states > bins else np.int64(0)
+    if missing != 0:
+        other, place = _best_of(held, missing, total, min_leaf, gains)
+        if other > best or (other == best and place < pick):
+            return other, 2 * place + 1, held[place] + missing
+    if pick < 0:
+        return best, -1, np.int64(0)
+    left = held[pick] & _COUNT
+    side = 2 * pick if missing != 0 else _side(left, (total & _COUNT) - left, pick)
+    return best, side, held[pick]
+
+
+@kernel(lean=True)
+def _digit_sum(histogram, column, value, stride, states):
+    """Sum over all codes of a column in which a digit has a value, without a division."""
+    total = np.int64(0)
+    for high in range(value * stride, CODES - stride + 1, states * stride):
+        for code in range(high, high + stride):
+            total += histogram[column * CODES + code]
+    return total
+
+
+@kernel(inline=True)
+def _member(members, m):
+    """A row of ``Layout.members``: feature, stride, states, bins, up."""
+    return members[m, 0], members[m, 1], members[m, 2], members[m, 3], members[m, 4]
+
+
+@kernel(lean=True)
+def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, room, out):
+    """Scan all features of one block for one node; ``room`` holds three arrays (256,) to work in."""
+    members, offsets = layout[0], layout[1]
+    gain, cut, left = out
+    own, scratch = room[0], (room[1], room[2])
+    for column in range(BLOCK):
+        first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
+        for m in range(first, last):
+            feature, stride, states, bins, up = _member(members, m)
+            if not allowed[feature]:
+                continue
+            here = own
+            if up > 0:
+                own[1] = _digit_sum(histogram, column, up, stride, states)
+                own[0] = totals[node] - own[1]
+                states = bins
+            elif last - first == 1:
+                here = histogram[column * CODES : (column + 1) * CODES]
+            else:
+                for state in range(states):
+                    own[state] = _digit_sum(histogram, column, state, stride, states)
+            found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
+            gain[node, feature], cut[node, feature], left[node, feature] = found
+
+
+@kernel(inline=True)
+def block_is_wanted(block, members, offsets, allowed):
+    """Whether a block holds an allowed feature."""
+    wanted = False
+    for m in range(offsets[block * BLOCK], offsets[(block + 1) * BLOCK]):
+        wanted |= allowed[members[m, 0]]
+    return wanted
+
+
+@kernel(
+    "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1],"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,::1], int64, int64,"
+    " int64)"
+)
+def score_packed(
+    words, rows, gradients, all_rows, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, left,
+    min_leaf, low, high,
+):  # fmt: skip
+    """Build, subtract and scan blocks ``low..high`` for all jobs, block by block while it is in cache.
+
+    ``histograms`` (slots, blocks, 8 * 256); a job with slot -1 keeps its histogram to itself. Fills
+    ``gain``, ``cut`` and ``left`` (nodes, features); nodes -1 are not scanned.
+    """
+    spare = np.empty(BLOCK * CODES, np.int64)
+    room = np.empty(CODES, np.int64), np.empty(CODES, np.int64), np.empty(CODES, np.float64)
+    for block in range(low, high):
+        if not block_is_wanted(block, members, offsets, allowed):
+            continue
+        for k in range(jobs.shape[0]):
+            job = jobs[k]
+            own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
+            clear(own)
+            for p in range(job[FIRST], job[LAST]):
+                add_packed(
+                    words[block], rows, gradients, pieces[p, LOW], pieces[p, HIGH], all_rows, own
+                )
+            if job[NODE] >= 0:
+                scan_packed_block(
+                    own,
+                    block,
+                    job[NODE],
+                    (members, offsets),
+                    allowed,
+                    totals,
+                    min_leaf,
+                    room,
+                    (gain, cut, left),
+                )
+            if job[OTHER_NODE] >= 0:
+                other = histograms[job[OTHER_SLOT], block]
+                subtract(other, own)
+                scan_packed_block(
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
+                    room, (gain, cut, left),
+                )  # fmt: skip
+
+
+@kernel(lean=True)
+def wide_gain(left, total):
+    """Gain of a split from the statistics of its left side and of the node, float64 (S,) each."""
+    gain = 0.0
+    for k in range(1, left.shape[0]):
+        gain += squared_gain(left[k], left[0], total[k], total[0])
+    return gain
+
+
+@kernel()
+def scan_wide(histogram, states, bins, totals, min_leaf):
+    """Best cut of one feature from its wide histogram (states, S): (gain, cut)."""
+    width = totals.shape[0]
+    held, left, total = np.zeros(width, np.int64), np.empty(width), np.empty(width)
+    for k in range(width):
+        total[k] = np.float64(totals[k])
+    with_missing = states > bins and histogram[bins, 0] != 0
+    best, cut = -np.inf, -1
+    for b in range(bins):
+        if histogram[b, 0] == 0:
+            continue
+        for k in range(width):
+            held[k] += histogram[b, k]
+        for missing_left in range(2 if with_missing else 1):
+            weight = held[0] + (histogram[bins, 0] if missing_left else 0)
+            if weight < min_leaf or totals[0] - weight < min_leaf:
+                continue
+            for k in range(width):
+                left[k] = np.float64(held[k] + (histogram[bins, k] if missing_left else 0))
+            gain = wide_gain(left, total)
+            if gain > best:
+                best = gain
+                cut = 2 * b + missing_left if with_missing else _side(weight, totals[0] - weight, b)
+    return best, cut
+
+
+@kernel()
+def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
+    """Scan all features of one block for one node."""
+    members, offsets = layout
+    gain, cut = out
+    width = totals.shape[1]
+    own = np.empty((CODES, width), np.int64)
+    for column in range(BLOCK):
+        first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
+        for m in range(first, last):
+            feature, stride, states, bins, up = _member(members, m)
+            if not allowed[feature]:
+                continue
+            used = CODES if last - first > 1 else states
+            for state in range(states):
+                if up > 0 and state != up:
+                    continue
+                for k in range(width):
+                    own[state, k] = 0
+                for high in range(state * stride, used - stride + 1, states * stride):
+                    for code in range(high, high + stride):
+                        for k in range(width):
+                            own[state, k] += histogram[(column * CODES + code) * width + k]
+            if up > 0:
+                for k in range(width):
+                    own[1, k] = own[up, k]
+                    own[0, k] = totals[node, k] - own[1, k]
+                states = bins
+            found = scan_wide(own, states, bins, totals[node], min_leaf)
+            gain[node, feature], cut[node, feature] = found
+
+
+@kernel(
+    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1], int64[:,::1],"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64, int64, int64)"
+)
+def score_wide(
+    words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, min_leaf,
+    low, high,
+):  # fmt: skip
+    """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
+    spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
+    for block in range(low, high):
+        if not block_is_wanted(block, members, offsets, allowed):
+            continue
+        for k in range(jobs.shape[0]):
+            job = jobs[k]
+            own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
+            clear(own)
+            for p in range(job[FIRST], job[LAST]):
+                add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
+            if job[NODE] >= 0:
+                _scan_wide_block(
+                    own, block, job[NODE], (members, offsets), allowed, totals, min_leaf,
+                    (gain, cut),
+                )  # fmt: skip
+            if job[OTHER_NODE] >= 0:
+                other = histograms[job[OTHER_SLOT], block]
+                subtract(other, own)
+                _scan_wide_block(
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
+                    (gain, cut),
+                )  # fmt: skip
+
+
+@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)
+def choose(gain, unit, price, rate, pending, floor):
+    """Pick the split to take next: ``node * d + feature``, or -1 if none beats ``floor``.
+
+    Net worth is ``gain * unit - rate * price``. Ties: lower price, lower feature, lower node (the
+    lower threshold was settled in the scan). ``price`` has a row per node, or one row for all.
+    """
+    d = gain.shape[1]
+    best, best_price, pick = floor, np.inf, np.int64(-1)
+    for node in range(gain.shape[0]):
+        if not pending[node]:
+            continue
+        prices = price[node] if price.shape[0] > 1 else price[0]
+        for feature in range(d):
+            if gain[node, feature] == -np.inf:
+                continue
+            net = gain[node, feature] * unit - rate * prices[feature]
+            if net < best or net == floor:
+                continue
+            if net > best:
+                better = True
+            else:
+                better = prices[feature] < best_price or (
+                    prices[feature] == best_price and pick >= 0 and feature < pick % d
+                )
+            if better:
+                best, best_price, pick = net, prices[feature], np.int64(node * d + feature)
+    return pick

@@ -1,0 +1,62 @@
+"""From raw scores to probabilities: the only exp and log that predictions use.
+
+A batch and a single row must agree to the last bit, so every function here works on contiguous
+float64 (strided input may take another code path inside numpy) and adds in a fixed order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def sigmoid(raw: npt.ArrayLike) -> Floats:
+    """Logistic function, element by element, without overflow.
+
+    Examples
+    --------
+    >>> sigmoid([0.0, -800.0]).tolist()
+    [0.5, 0.0]
+    """
+    raw = np.ascontiguousarray(raw, dtype=np.float64)
+    decay = np.exp(-np.abs(raw))
+    share: Floats = np.where(raw >= 0, 1.0, decay) / (1.0 + decay)
+    return share
+
+
+def softmax(raw: npt.ArrayLike) -> Floats:
+    """Row-wise softmax of (n, k) scores.
+
+    Examples
+    --------
+    >>> softmax([[1.0, 1.0]]).tolist()
+    [[0.5, 0.5]]
+    """
+    raw = np.ascontiguousarray(raw, dtype=np.float64)
+    power: Floats = np.exp(np.ascontiguousarray(raw - raw.max(axis=1, keepdims=True)))
+    return power / row_sums(power)[:, None]
+
+
+def log_softmax(raw: npt.ArrayLike) -> Floats:
+    """Row-wise logarithm of the softmax of (n, k) scores."""
+    raw = np.ascontiguousarray(raw, dtype=np.float64)
+    shifted = np.ascontiguousarray(raw - raw.max(axis=1, keepdims=True))
+    logs: Floats = shifted - np.log(row_sums(np.exp(shifted)))[:, None]
+    return logs
+
+
+def log_sigmoid(raw: npt.ArrayLike) -> Floats:
+    """Logarithm of the logistic function, without overflow."""
+    raw = np.ascontiguousarray(raw, dtype=np.float64)
+    logs: Floats = np.minimum(raw, 0.0) - np.log1p(np.exp(-np.abs(raw)))
+    return logs
+
+
+def row_sums(matrix: Floats) -> Floats:
+    """Sum of each row, column after column, whatever the number of rows."""
+    total = np.zeros(len(matrix))
+    for column in range(matrix.shape[1]):
+        total += matrix[:, column]
+    return total

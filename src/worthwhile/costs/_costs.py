@@ -1,0 +1,425 @@
+"""The description of prices that everything else asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile._messages import some
+from worthwhile.costs._flat import FlatCosts, Mask
+from worthwhile.costs._money import (
+    MOST_QUANTA,
+    QUANTA_PER_UNIT,
+    as_decimal,
+    as_float,
+    as_floats,
+    as_text,
+    to_quanta,
+)
+from worthwhile.costs._reading import read_groups, read_prices
+from worthwhile.exceptions import CostsError
+
+if TYPE_CHECKING:
+    import os
+
+    from worthwhile.costs._measure import Timing
+
+Feature = str | int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Features that share a fee, paid once when the first of them is bought."""
+
+    fee: Decimal
+    features: tuple[Feature, ...]
+
+
+class Costs:
+    """Price per feature, groups with a shared fee, the price of evaluating a tree or stage.
+
+    Parameters
+    ----------
+    prices : mapping, sequence or array
+        Price of every feature, by name or in column order. 0 means free.
+    groups : mapping of str to {"fee": number, "features": [...]}, optional
+        The fee is paid once per row, when the first feature of the group is bought. This covers
+        group discounts, descriptors whose features come almost free after the first, and bundles
+        (fee > 0, own prices 0).
+    evaluation : number, default=0
+        Price of evaluating one tree or stage.
+    unit : str, default=""
+        Name of the unit, such as "CAD" or "ms"; only shown.
+
+    Notes
+    -----
+    Amounts are whole numbers of 1e-9 units, so sums are exact in any order. A price is read as the
+    shortest decimal of its own type: ``np.float32(0.1)`` is 0.1.
+
+    Examples
+    --------
+    >>> costs = Costs({"age": 1, "chol": 5.17, "fbs": 3.10},
+    ...               groups={"blood": {"fee": 2.10, "features": ["chol", "fbs"]}}, unit="CAD")
+    >>> costs.price(["chol"]), costs.price(["chol", "fbs"])
+    (7.27, 10.37)
+    >>> costs.marginal("fbs", have=["chol"])
+    3.1
+    >>> Costs([0.1, 0.2]).price([True, True])
+    0.3
+    """
+
+    def __init__(
+        self,
+        prices: Mapping[str, Any] | Sequence[Any] | npt.NDArray[Any],
+        groups: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        evaluation: Any = 0,
+        unit: str = "",
+    ) -> None:
+        names, amounts = read_prices(prices)
+        self._names = names
+        self._index: dict[str, int] = {name: i for i, name in enumerate(names or ())}
+        self._price = np.array(amounts, dtype=np.int64)
+        fees, members = read_groups(groups or {}, self.index)
+        self._group_names = tuple(groups or {})
+        self._group = np.full(len(amounts), -1, dtype=np.int32)
+        self._group[list(members)] = list(members.values())
+        self._fee = np.array(fees, dtype=np.int64)
+        self._evaluation = to_quanta(evaluation, "evaluation")
+        if not isinstance(unit, str):
+            raise CostsError(
+                f"unit is {unit!r}: it is the name of the unit, such as 'CAD' or 'ms'."
+            )
+        self._unit = unit
+        self._measured: dict[Feature, Timing] | None = None
+        if sum(amounts) + sum(fees) > MOST_QUANTA:
+            raise CostsError(
+                f"all features together cost {as_float(sum(amounts) + sum(fees)):,.0f}: a full bill "
+                f"goes up to {MOST_QUANTA / QUANTA_PER_UNIT:,.0f}. Use a larger unit."
+            )
+
+    # What is described ---------------------------------------------------------------------------
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names in column order, or None when prices were given by position."""
+        return self._names
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self._price)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """How features are called: by name where there are names, else by column index."""
+        return self._names if self._names is not None else tuple(range(self.n_features))
+
+    @property
+    def prices(self) -> dict[Feature, Decimal]:
+        """Own price of each feature, exact."""
+        return {f: as_decimal(q) for f, q in zip(self.features, self._price, strict=True)}
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """The groups with their fees and members."""
+        members = self._members(self.features, self._group.tolist())
+        return {
+            name: Group(as_decimal(fee), tuple(members[g]))
+            for g, (name, fee) in enumerate(zip(self._group_names, self._fee, strict=True))
+        }
+
+    def _members(self, features: Sequence[Feature], groups: Iterable[int]) -> list[list[Feature]]:
+        """The features of each group, given the group of each feature; in one pass for all groups."""
+        members: list[list[Feature]] = [[] for _ in self._group_names]
+        for feature, group in zip(features, groups, strict=True):
+            if group >= 0:
+                members[group].append(feature)
+        return members
+
+    def group_of(self, feature: Feature) -> str | None:
+        """Name of the group of a feature; None where it has none."""
+        group = self.lists[1][self.index(feature)]
+        return None if group < 0 else self._group_names[group]
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups, in the order of ``flat.fee``."""
+        return self._group_names
+
+    @property
+    def evaluation(self) -> Decimal:
+        """Price of evaluating one tree or stage."""
+        return as_decimal(self._evaluation)
+
+    @property
+    def unit(self) -> str:
+        """Name of the unit."""
+        return self._unit
+
+    @property
+    def measured(self) -> dict[Feature, Timing] | None:
+        """The timings behind the prices, when they come from :meth:`measure`."""
+        return self._measured
+
+    @property
+    def total(self) -> float:
+        """What buying everything costs."""
+        return as_float(self.flat.total)
+
+    @property
+    def flat(self) -> FlatCosts:
+        """The same as plain arrays, for kernels."""
+        return FlatCosts(self._price, self._group, self._fee, self._evaluation)
+
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Prices, groups and fees as Python lists: for single rows much faster than arrays."""
+        return self._price.tolist(), self._group.tolist(), self._fee.tolist()
+
+    def name(self, index: int) -> Feature:
+        """What feature number ``index`` is called."""
+        return self._names[index] if self._names is not None else index
+
+    def names_of(self, indices: list[int]) -> list[Feature]:
+        """What features are called."""
+        names = self._names
+        return [*indices] if names is None else [names[index] for index in indices]
+
+    def index(self, feature: Feature) -> int:
+        """Column of a feature given by name, or by column where there are no names."""
+        if type(feature) is int and self._names is None and 0 <= feature < len(self._price):
+            return feature  # in a session, this is asked for every value
+        if isinstance(feature, str):
+            if (column := self._index.get(feature)) is not None:
+                return column
+        elif (
+            self._names is None
+            and isinstance(feature, (int, np.integer))
+            and not isinstance(feature, bool)
+            and 0 <= feature < self.n_features
+        ):
+            return int(feature)
+        known = (
+            f"the features are {some(self._names)}"
+            if self._names is not None
+            else f"the features have no names; use a column index from 0 to {self.n_features - 1}"
+        )
+        raise CostsError(f"unknown feature {feature!r}: {known}.")
+
+    # What things cost ----------------------------------------------------------------------------
+
+    def quanta(self, acquired: Any, evaluated: Any = 0) -> npt.NDArray[np.int64]:
+        """Bill of each row in whole quanta; see :meth:`price`."""
+        mask = self._mask(acquired)
+        rows = mask.reshape(-1, self.n_features)
+        return self.flat.bill(rows, evaluated).reshape(mask.shape[:-1])
+
+    def price(self, acquired: Any, evaluated: Any = 0) -> Any:
+        """What a set of features costs together, each feature and each fee once.
+
+        Parameters
+        ----------
+        acquired : bool array (d,) or (n, d), or a list of features
+            What was bought, for one row or for a batch.
+        evaluated : int or int array (n,), default=0
+            Trees or stages evaluated, each at the price of an evaluation.
+
+        Returns
+        -------
+        float or float64 array (n,)
+        """
+        quanta = self.quanta(acquired, evaluated)
+        return as_float(int(quanta)) if quanta.ndim == 0 else as_floats(quanta)
+
+    def marginal(self, feature: Feature, have: Any = ()) -> float:
+        """What buying one more feature adds for a row that already has ``have``."""
+        mask = self._mask(have)
+        if mask.ndim != 1:
+            raise CostsError("have is a batch: marginal takes the purchases of one row.")
+        return as_float(self.marginal_quanta(self.index(feature), mask))
+
+    def marginal_quanta(self, index: int, have: Mask) -> int:
+        """The same in quanta, for a column index and a mask."""
+        return int(self.flat.after(have).alone[index])
+
+    def _mask(self, acquired: Any) -> Mask:
+        if not isinstance(acquired, np.ndarray):
+            items = list(acquired)
+            if all(
+                isinstance(f, (str, int, np.integer)) and not isinstance(f, bool) for f in items
+            ):
+                mask = np.zeros(self.n_features, dtype=bool)
+                mask[[self.index(f) for f in items]] = True
+                return mask
+            acquired = np.asarray(acquired)
+        if acquired.dtype != bool or acquired.shape[-1:] != (self.n_features,) or acquired.ndim > 2:
+            raise CostsError(
+                f"acquired has dtype {acquired.dtype} and shape {acquired.shape}: give a list of features, or "
+                f"booleans of shape ({self.n_features},) or (n, {self.n_features})."
+            )
+        mask = np.asarray(acquired, dtype=bool)
+        return mask
+
+    # Other forms ---------------------------------------------------------------------------------
+
+    def select(self, columns: Iterable[Feature]) -> Costs:
+        """The prices of some columns, in that order; groups keep the members that are left.
+
+        Examples
+        --------
+        >>> Costs({"a": 1, "b": 2, "c": 3}).select(["c", "a"]).prices
+        {'c': Decimal('3'), 'a': Decimal('1')}
+        """
+        indices = [self.index(column) for column in columns]
+        if len(set(indices)) < len(indices):
+            raise CostsError("columns has a feature twice: a column has one price.")
+        names = None if self._names is None else tuple(self._names[i] for i in indices)
+        return self._like(names, indices)
+
+    def resolve(self, n_features: int, names: Sequence[str] | None = None) -> Costs:
+        """The prices in the column order of given data.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of columns of the data.
+        names : sequence of str, optional
+            Its column names.
+        """
+        if self._names is None:
+            if self.n_features != n_features:
+                raise CostsError(
+                    f"costs has {self.n_features} prices but the data has {n_features} columns: give one price "
+                    "per column, 0 for a free one."
+                )
+            return self._like(None if names is None else tuple(names), range(n_features))
+        if names is None:
+            raise CostsError(
+                "costs are by name but the data has no column names: pass a data frame, or the prices as an "
+                "array in column order."
+            )
+        if missing := [name for name in names if name not in self._index]:
+            raise CostsError(f"no price for {some(missing)}: add it to costs, 0 if it is free.")
+        if unknown := sorted(set(self._names) - set(names)):
+            raise CostsError(
+                f"costs has prices for {some(unknown)}, which the data does not have: "
+                "use costs.select(X.columns), or add the columns."
+            )
+        return self.select(names)
+
+    @classmethod
+    def of(cls, costs: Any, n_features: int, names: Sequence[str] | None = None) -> Costs:
+        """Read what estimators accept as ``costs=`` for given data: None means 1 per feature."""
+        if costs is None:
+            costs = cls(np.ones(n_features, dtype=np.int64))
+        elif not isinstance(costs, cls):
+            costs = cls(costs)
+        resolved: Costs = costs.resolve(n_features, names)
+        return resolved
+
+    def _like(self, names: tuple[str, ...] | None, indices: Iterable[int]) -> Costs:
+        indices = list(indices)
+        keys: Sequence[Feature] = names if names is not None else range(len(indices))
+        values = [as_decimal(q) for q in self._price[indices]]
+        members = self._members(keys, self._group[indices].tolist())
+        groups = {
+            name: {"fee": as_decimal(self._fee[g]), "features": members[g]}
+            for g, name in enumerate(self._group_names)
+            if members[g]
+        }
+        prices = values if names is None else dict(zip(names, values, strict=True))
+        return type(self)(prices, groups, evaluation=self.evaluation, unit=self._unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data with exact amounts as text; read back by :meth:`from_dict`."""
+        return {
+            "unit": self._unit,
+            "evaluation": as_text(self._evaluation),
+            "names": None if self._names is None else list(self._names),
+            "prices": [as_text(q) for q in self._price],
+            "groups": {
+                name: {"fee": as_text(fee), "features": list(group.features)}
+                for (name, group), fee in zip(self.groups.items(), self._fee, strict=True)
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Costs:
+        """Read what :meth:`to_dict` wrote."""
+        values = [Decimal(price) for price in data["prices"]]
+        names = data["names"]
+        groups = {
+            name: {"fee": Decimal(spec["fee"]), "features": spec["features"]}
+            for name, spec in data["groups"].items()
+        }
+        prices: Any = values if names is None else dict(zip(names, values, strict=True))
+        return cls(prices, groups, evaluation=Decimal(data["evaluation"]), unit=data["unit"])
+
+    @classmethod
+    def from_yaml(cls, path: str | os.PathLike[str]) -> Costs:
+        """Read prices from a YAML file; errors say the line.
+
+        The file has ``features`` (name: price), and may have ``groups`` (name: {fee, features}),
+        ``evaluation`` and ``unit``.
+        """
+        from worthwhile.costs._yaml import read_yaml
+
+        return cls(**read_yaml(path))
+
+    def to_yaml(self, path: str | os.PathLike[str]) -> None:
+        """Write prices as a YAML file that :meth:`from_yaml` reads back exactly."""
+        from worthwhile.costs._yaml import write_yaml
+
+        write_yaml(self, path)
+
+    @classmethod
+    def measure(
+        cls,
+        callables: Mapping[str, Callable[[Any], Any]],
+        sample: Sequence[Any],
+        *,
+        groups: Mapping[str, Mapping[str, Any]] | None = None,
+        repeats: int = 5,
+    ) -> Costs:
+        """Time real extractors: the price is the median time per row, in whole nanoseconds.
+
+        Parameters
+        ----------
+        callables : mapping of feature name to function
+            Each is called with the whole ``sample``.
+        sample : sequence
+            Typical inputs, such as ids; times are divided by its length.
+        groups : mapping, optional
+            As for :class:`Costs`; the fee may be a function, which is timed too.
+        repeats : int, default=5
+            How often each function is timed.
+
+        Returns
+        -------
+        Costs
+            In seconds; its ``measured`` tells median, fastest and slowest of each.
+        """
+        from worthwhile.costs._measure import measure
+
+        prices, specs, timings = measure(callables, sample, groups or {}, repeats)
+        costs = cls(prices, specs, unit="s")
+        costs._measured = timings
+        return costs
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Costs) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self._names, self._price.tobytes(), self._fee.tobytes(), self._unit))
+
+    def __repr__(self) -> str:
+        groups = f", {len(self._fee)} groups" if len(self._fee) else ""
+        unit = f" {self._unit}" if self._unit else ""
+        return f"Costs({self.n_features} features{groups}, {self.total:g}{unit} in all)"

@@ -1,0 +1,206 @@
+"""Prices in a YAML file, with errors that say the line."""
+
+from __future__ import annotations
+
+import os
+import re
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from worthwhile._writing import write_whole
+from worthwhile.costs._money import to_quanta
+from worthwhile.exceptions import CostsError
+
+if TYPE_CHECKING:
+    from worthwhile.costs._costs import Costs
+
+DEEPEST = 8
+LONGEST_KEY = 1000  # YAML looks no further than 1,024 characters for the colon behind a name
+PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
+FIELDS = ("features", "groups", "evaluation", "unit")
+
+
+_FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_FastLoader):  # type: ignore[misc]
+    """Composes text only: what it means is decided here, where the line is known."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+
+def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the arguments of :class:`~worthwhile.Costs` from a file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CostsError(f"{path}: not a text file in UTF-8 ({error.reason}).") from None
+    try:
+        _check_depth(path, text)
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark is not None else ""
+        raise CostsError(
+            f"{path}{where}: not valid YAML ({getattr(error, 'problem', error)})."
+        ) from None
+    reader = _Reader(path)
+    if root is None:
+        raise CostsError(
+            f"{path}: the file is empty. It needs 'features:' with a price for each feature."
+        )
+    fields = reader.mapping(root, "the file")
+    for name, node in fields.items():
+        if name not in FIELDS:
+            raise reader.error(node, f"unknown field {name!r}; the fields are {', '.join(FIELDS)}")
+    if "features" not in fields:
+        raise reader.error(root, "no 'features:'; list each feature with its price")
+    prices = {
+        name: reader.number(node, f"price of {name!r}")
+        for name, node in reader.mapping(fields["features"], "features").items()
+    }
+    if not prices:
+        raise reader.error(
+            fields["features"], "'features:' is empty; list each feature with its price"
+        )
+    result: dict[str, Any] = {"prices": prices}
+    if "groups" in fields:
+        result["groups"] = {
+            name: reader.group(node, name, prices)
+            for name, node in reader.mapping(fields["groups"], "groups").items()
+        }
+    if "evaluation" in fields:
+        result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
+    if "unit" in fields:
+        result["unit"] = reader.text(fields["unit"], "unit")
+    return result
+
+
+def _check_depth(path: str | os.PathLike[str], text: str) -> None:
+    """Refuse nesting that no price list has, before a composer follows it call by call."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise CostsError(
+                f"{path} line {event.start_mark.line + 1}: nested more than {DEEPEST} deep; prices are "
+                "'name: value' lines under 'features:'."
+            )
+
+
+class _Reader:
+    """Turns YAML nodes into values and remembers where they stood."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self.grouped: dict[str, str] = {}
+
+    def error(self, node: yaml.Node, message: str) -> CostsError:
+        return CostsError(f"{self.path} line {node.start_mark.line + 1}: {message}.")
+
+    def mapping(self, node: yaml.Node, what: str) -> dict[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(node, f"{what} must be 'name: value' lines")
+        result: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            name = self.text(key, f"a name in {what}")
+            if name in result:
+                raise self.error(key, f"{name!r} is given twice in {what}; keep one")
+            result[name] = value
+        return result
+
+    def text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise self.error(node, f"{what} must be text")
+        return str(node.value)
+
+    def number(self, node: yaml.Node, what: str) -> Decimal:
+        # Read the digits as written, not through a float: 0.1 is a tenth.
+        try:
+            value = Decimal(self.text(node, what).replace("_", ""))
+        except InvalidOperation:
+            raise self.error(
+                node, f"{what} is {self.text(node, what)!r}; a price is a number >= 0"
+            ) from None
+        if not value.is_finite() or value < 0:
+            raise self.error(node, f"{what} is {value}; a price is a number >= 0, 0 if it is free")
+        try:
+            to_quanta(value, what)
+        except CostsError as error:
+            raise self.error(node, str(error).rstrip(".")) from None
+        return value
+
+    def group(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> dict[str, Any]:
+        fields = self.mapping(node, f"group {name!r}")
+        if set(fields) != {"fee", "features"}:
+            raise self.error(
+                node, f"group {name!r} must have 'fee' and 'features' and nothing else"
+            )
+        members = fields["features"]
+        if not isinstance(members, yaml.SequenceNode):
+            raise self.error(members, f"features of group {name!r} must be a list, [a, b]")
+        if not members.value:
+            raise self.error(members, f"group {name!r} has no features; list them, or drop it")
+        names = []
+        for item in members.value:
+            feature = self.text(item, f"a feature of group {name!r}")
+            if feature not in prices:
+                raise self.error(
+                    item, f"group {name!r} names {feature!r}, which has no price under 'features:'"
+                )
+            if feature in self.grouped:
+                raise self.error(item, f"{feature!r} is in group {self.grouped[feature]!r} already")
+            self.grouped[feature] = name
+            names.append(feature)
+        return {"fee": self.number(fields["fee"], f"fee of group {name!r}"), "features": names}
+
+
+def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
+    """Write the schema that :func:`read_yaml` reads."""
+    if costs.feature_names is None:
+        raise CostsError(
+            "these costs have no feature names: give them names before writing a file."
+        )
+    lines = []
+    if costs.unit:
+        lines.append(f"unit: {_scalar(costs.unit)}")
+    if costs.evaluation:
+        lines.append(f"evaluation: {costs.evaluation}")
+    lines.append("features:")
+    lines += [f"  {_key(str(name))}: {price}" for name, price in costs.prices.items()]
+    if costs.groups:
+        lines.append("groups:")
+    for name, group in costs.groups.items():
+        members = ", ".join(_scalar(str(f)) for f in group.features)
+        lines.append(f"  {_key(name)}: {{fee: {group.fee}, features: [{members}]}}")
+    write_whole(path, "\n".join(lines) + "\n")
+
+
+def _key(name: str) -> str:
+    text = _scalar(name)
+    return text if len(text) <= LONGEST_KEY else f"? {text}\n  "
+
+
+def _scalar(text: str) -> str:
+    """Text as YAML, quoted where it would be read as something else."""
+    if PLAIN.fullmatch(text) and _is_text(text):
+        return text
+    if not text.isprintable():
+        # Line ends of every kind must be escaped: a key stands on one line.
+        return yaml.safe_dump(text, default_style='"', width=float("inf")).strip()
+    # Flow style also quotes what would end an item of a list, such as a comma.
+    dumped = yaml.safe_dump([text], default_flow_style=True, width=float("inf"), allow_unicode=True)
+    return dumped.strip()[1:-1]
+
+
+def _is_text(plain: str) -> bool:
+    """Whether a plain word is text to every reader, and not true, null or the like."""
+    tag = _RESOLVER.resolve(yaml.ScalarNode, plain, (True, False))
+    return bool(tag == _RESOLVER.DEFAULT_SCALAR_TAG)
+
+
+_RESOLVER: Any = yaml.resolver.Resolver()

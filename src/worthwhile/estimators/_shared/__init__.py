@@ -1,0 +1,6 @@
+"""What several families use.
+
+``weights`` reads weights of rows and classes, ``validation`` gives validation rows, ``queries`` reads
+queries; ``calibration`` makes probabilities of scores; ``proximal`` has the penalty of prices and fees,
+and the accelerated method that minimises under it; ``deprecation`` knows old names.
+"""

@@ -1,0 +1,53 @@
+"""Weights of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from worthwhile.core.boosting.rounding import round_weights
+
+Floats = npt.NDArray[np.float64]
+
+
+def read_weight(
+    sample_weight: Any, X: Any, class_weight: Any = None, y: Any = None
+) -> Floats | None:
+    """Weights of the rows, those of their classes counted in; None where all rows count the same."""
+    if sample_weight is None and class_weight is None:
+        return None
+    weight: Floats = np.ones(len(X))
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if class_weight is not None:
+        by_class = compute_sample_weight(class_weight, y)
+        if (by_class < 0).any():
+            raise ValueError(
+                f"class_weight has the weight {by_class.min():g}: give weights of 0 or more."
+            )
+        weight = weight * by_class
+    if not weight.any():
+        raise ValueError(
+            "sample_weight and class_weight are zero for every row: give at least one row a weight > 0."
+        )
+    return None if (weight == 1.0).all() else weight
+
+
+def exact_weight(weight: Floats | None, n_rows: int) -> Floats:
+    """Weights as multiples of a power of two, so that their sums do not depend on order."""
+    if weight is None:
+        return np.ones(n_rows)
+    whole, power = round_weights(weight, n_rows)
+    return np.ldexp(whole.astype(np.float64), -power)
+
+
+def drop_weightless(weight: Floats | None, *rows: Any) -> tuple[Any, ...]:
+    """Weights and arrays of the rows that count: a row without weight is a row that is not there."""
+    if weight is None or weight.all():
+        return weight, *rows
+    counts = weight > 0
+    return weight[counts], *(None if part is None else part[counts] for part in rows)

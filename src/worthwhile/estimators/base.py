@@ -1,0 +1,358 @@
+"""What every estimator shares: bills, sessions, files, and the reading of data."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _get_feature_names,
+    _num_features,
+    check_is_fitted,
+    validate_data,
+)
+
+from worthwhile._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin, available_if
+from worthwhile.core.quiet import quiet
+from worthwhile.core.threads import count_threads
+from worthwhile.costs import Costs, as_floats, budget_quanta
+from worthwhile.estimators._shared.deprecation import present_names, with_old_names
+from worthwhile.policy.base import Outcome, Policy
+from worthwhile.runtime import Answers, Extractors, Session, run_sessions
+
+Floats = npt.NDArray[np.float64]
+
+
+class CostAware(BaseEstimator):
+    """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
+
+    A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with
+    :meth:`_read_training`, learns, and sets ``self.policy_``.
+    """
+
+    policy_: Policy
+    n_features_in_: int
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that trade accuracy for money."""
+
+    _renamed: ClassVar[dict[str, str]] = {}
+    """Old names of parameters, still accepted with a warning, and what they are called now."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if "fit" in cls.__dict__:
+            cls.fit = _all_or_nothing(cls.__dict__["fit"])  # type: ignore[attr-defined]
+        if cls._renamed and "__init__" in cls.__dict__:
+            cls.__init__ = with_old_names(cls.__dict__["__init__"])  # type: ignore[method-assign]
+        super().__init_subclass__(**kwargs)
+
+    def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Parameters under the names of today."""
+        return present_names(type(self).__name__, given, self._renamed)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, or (``name__parameter``) of one inside it."""
+        super().set_params(**self._present_params(params))
+        return self
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        count_threads(getattr(self, "n_jobs", None))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "policy_"):
+            check_is_fitted(self, "policy_")
+
+    # Reading data --------------------------------------------------------------------------------
+
+    def _read_training(
+        self, X: Any, y: Any, *, dtype: Any = np.float64, multi_output: bool = False
+    ) -> tuple[Any, Any, Costs]:
+        """Check training data and prices; NaN is allowed, infinity is not."""
+        read, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=dtype,
+            ensure_all_finite="allow-nan",
+            multi_output=multi_output,
+            ensure_min_samples=2,
+        )
+        return read, y, self._costs_for(X)
+
+    def _costs_for(self, X: Any) -> Costs:
+        """The prices in the column order of X, before or after ``fit``."""
+        return Costs.of(self._given_costs(), _num_features(X), column_names(X))
+
+    def _given_costs(self) -> Any:
+        """What was given as prices; a subclass may take those of a model inside."""
+        return getattr(self, "costs", None)
+
+    def _read(self, X: Any) -> npt.NDArray[Any]:
+        """Check the shape and names of X; only columns that may be read are looked at."""
+        self._check_fitted()
+        if self._is_plain(X):
+            return X
+        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+            _check_feature_names(self, X, reset=False)
+            if len(X.columns) != self.n_features_in_:
+                raise ValueError(
+                    f"X has {len(X.columns)} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            X = read_frame(X, self.policy_.reads)
+        else:
+            if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+                X = np.array([_read_column(X[:, column]) for column in range(X.shape[1])]).T
+            X = validate_data(
+                self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        return X
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether there is nothing to check or convert: single rows should not pay for it."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+            return False
+        costs = self.policy_.costs
+        return X.shape[0] > 0 and X.shape[1] == costs.n_features and costs.feature_names is None
+
+    # Predicting ----------------------------------------------------------------------------------
+
+    @quiet
+    def _run(self, X: Any, budget: Any = None, *, billed: bool = True, **how: Any) -> Outcome:
+        """Everything about a batch in one pass; ``how`` goes to the policy."""
+        given, X = X, self._read(X)
+        limit = budget_quanta(budget)
+        if limit is not None:
+            self.policy_.check_budget()
+        # Without infinities, which are refused only where they are read, no bill is needed for that.
+        infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
+        outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None, **how)
+        if infinite is not None and (read := infinite & outcome.acquired).any():
+            self._refuse_value(given, *(int(i) for i in np.argwhere(read)[0]))
+        return outcome
+
+    def _refuse_value(self, X: Any, row: int, column: int) -> NoReturn:
+        """Say what is wrong with a value that was bought and stands as infinity."""
+        where = f"in row {row}, feature {self.costs_.name(column)!r}, which the model reads"
+        if not hasattr(X, "columns"):
+            X = np.asarray(X)
+        value = cells(X[X.columns[column]] if hasattr(X, "columns") else X[:, column])[row]
+        if to_float(value) is None:
+            raise ValueError(
+                f"X has {value!r} {where}: not a number; encode it as it was for training, or use NaN for a value "
+                "that came back empty."
+            )
+        raise ValueError(
+            f"X has an infinite value {where}: use NaN for a value that came back empty, or a finite number."
+        )
+
+    def predict(self, X: Any, budget: Any = None) -> npt.NDArray[Any]:
+        """Predict, buying for each row what it needs.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Only values that are bought are looked at.
+        budget : number, optional
+            Never spend more than this on a row.
+
+        Returns
+        -------
+        array (n,)
+        """
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.predict(raw)
+
+    def acquired(self, X: Any, budget: Any = None) -> npt.NDArray[np.bool_]:
+        """What is bought for each row, bool (n, d)."""
+        return self._run(X, budget).acquired
+
+    def cost(self, X: Any, budget: Any = None) -> Floats:
+        """The bill of each row, float64 (n,): features and fees once, and the evaluations."""
+        outcome = self._run(X, budget)
+        return as_floats(self.policy_.bills(outcome))
+
+    def evaluated(self, X: Any, budget: Any = None) -> npt.NDArray[np.int64]:
+        """Trees or stages evaluated for each row, int (n,)."""
+        return self._run(X, budget, billed=False).evaluated
+
+    @property
+    def costs_(self) -> Costs:
+        """The prices in column order."""
+        self._check_fitted()
+        return self.policy_.costs
+
+    # On demand -----------------------------------------------------------------------------------
+
+    def session(self, budget: Any = None, one_by_one: bool = False) -> Session:
+        """Start predicting one case on demand; see :class:`~worthwhile.Session`."""
+        self._check_fitted()
+        return Session(self.policy_, budget=budget, one_by_one=one_by_one)
+
+    def predict_with(
+        self,
+        extractors: Extractors | Mapping[str, Any],
+        ids: Sequence[Any],
+        budget: Any = None,
+        *,
+        on_failure: str = "raise",
+        resume: Sequence[Session] | Mapping[Any, Session] | None = None,
+    ) -> Answers:
+        """Predict for many ids, fetching each feature in bulk for the rows that want it now.
+
+        See :class:`~worthwhile.Extractors` for failures, retries and time-outs. When the run is
+        stopped, by an extractor that fails or by Ctrl-C, the exception has ``sessions`` with
+        everything already bought: ``resume=error.sessions`` goes on with them.
+        """
+        self._check_fitted()
+        return run_sessions(
+            self.policy_, extractors, ids, budget, on_failure=on_failure, sessions=resume
+        )
+
+    # Files and tags ------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as a file without code in it; read it with ``worthwhile.load``."""
+        from worthwhile.persist import save
+
+        save(self, path)
+
+    def _stored_params(self) -> dict[str, Any]:
+        """Constructor parameters for a model file."""
+        return self.get_params(deep=False)
+
+    def _restore(self, policy: Policy) -> None:
+        """Take the policy of a model file, and what follows from it. Subclasses check the rest."""
+        self.policy_ = policy
+        self.n_features_in_ = policy.n_features
+        if policy.costs.feature_names is not None:
+            self.feature_names_in_ = np.array(policy.costs.feature_names, dtype=object)
+        if policy.output.classes is not None:
+            self.classes_ = policy.output.classes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that leaves the estimator as it was when it is refused or interrupted."""
+
+    @functools.wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore
+
+
+def _has_probabilities(estimator: CostAware) -> bool:
+    # Before fit scikit-learn asks what the estimator will have; after it, the model knows.
+    policy = getattr(estimator, "policy_", None)
+    if policy is None:
+        return bool(getattr(estimator, "_probabilities", True))
+    return bool(policy.output.has_probabilities)
+
+
+class CostAwareClassifier(ClassifierMixin, CostAware):
+    """Base of the classifiers."""
+
+    classes_: npt.NDArray[Any]
+
+    def _read_labels(self, y: Any) -> npt.NDArray[np.intp]:
+        """Code labels as 0, 1, ... and keep them in ``classes_``."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has a single class, {self.classes_[0]!r}: a classifier needs at least two classes."
+            )
+        return np.asarray(codes, dtype=np.intp)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Probability of each class, (n, n_classes), in the order of ``classes_``."""
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.probabilities(raw)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
+        """Logarithm of :meth:`predict_proba`."""
+        probabilities = self.predict_proba(X, budget)
+        with np.errstate(all="ignore"):  # a probability may be 0
+            return np.log(probabilities)
+
+    def decision_function(self, X: Any, budget: Any = None) -> Floats:
+        """Raw scores: (n,) for two classes, else (n, n_classes)."""
+        raw = self._run(X, budget, billed=False).raw
+        return self.policy_.output.decision(raw)
+
+
+class CostAwareRegressor(RegressorMixin, CostAware):
+    """Base of the regressors."""
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Names of the columns as scikit-learn sees them: None unless X is a frame and all are text."""
+    names = _get_feature_names(X)
+    return None if names is None else list(names)
+
+
+def read_frame(frame: Any, columns: npt.NDArray[np.intp]) -> Floats:
+    """A frame as float64, only the given columns filled; others may hold anything.
+
+    What is no number becomes infinity, which is refused where it is bought.
+    """
+    X = np.full((len(frame), len(frame.columns)), np.nan)
+    for column in columns:
+        X[:, column] = _read_column(frame[frame.columns[column]])
+    return X
+
+
+def _read_column(series: Any) -> Floats:
+    try:
+        if _is_time(series.dtype):
+            raise TypeError("a date is no number, though numpy would count the ticks of its clock")
+        if hasattr(series, "isna"):
+            numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
+            return numbers
+        return np.asarray(series, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = map(to_float, cells(series))
+        return np.array([math.inf if number is None else number for number in found])
+
+
+def _is_time(dtype: Any) -> bool:
+    """Whether a type of numpy, pandas or polars holds dates, times or spans of time."""
+    return getattr(dtype, "kind", None) in ("m", "M") or (
+        hasattr(dtype, "is_temporal") and dtype.is_temporal()
+    )
+
+
+def cells(series: Any) -> list[Any]:
+    """The values of a column one by one, None where there is none."""
+    if hasattr(series, "isna"):
+        return list(series.to_numpy(dtype=object, na_value=None))
+    return list(series)
+
+
+def to_float(value: Any) -> float | None:
+    """A cell as a float, NaN where it is empty; None if it is no number."""
+    try:
+        return math.nan if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

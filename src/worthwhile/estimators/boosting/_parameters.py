@@ -1,0 +1,128 @@
+"""The parameters of both Greedy Misers: what they are, and how trees are grown under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from worthwhile.estimators._shared.deprecation import warn_of
+from worthwhile.estimators.base import CostAware
+from worthwhile.estimators.boosting.booster import BoosterSettings
+from worthwhile.estimators.boosting.losses import Loss
+
+OLD_STARTS = {"prior": "default", "zero": "paper"}
+"""What ``init`` of version 0.1.0 is called among the presets, where trees grow by equation 5."""
+
+
+class MiserParameters(CostAware):
+    """Constructor, its checks, and what the parameters mean to the booster."""
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
+    _renamed: ClassVar[dict[str, str]] = {"init": "preset"}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 0, 16, closed="both")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "lam_scale": [StrOptions({"mean", "sum"})],
+        "penalty": [StrOptions({"model", "row"})],
+        "preset": [StrOptions({"default", "paper", "authors"})],
+        "newton": ["boolean"],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        lam: float = 0.0,
+        *,
+        costs: Any = None,
+        loss: str = "squared",
+        n_rounds: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int = 3,
+        min_samples_leaf: int = 20,
+        lam_scale: str = "mean",
+        penalty: str = "model",
+        preset: str = "default",
+        newton: bool = False,
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        validation_fraction: float | None = None,
+        scoring: str | Callable[..., float] = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.costs = costs
+        self.loss = loss
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.lam_scale = lam_scale
+        self.penalty = penalty
+        self.preset = preset
+        self.newton = newton
+        self.subsample = subsample
+        self.max_features = max_features
+        self.validation_fraction = validation_fraction
+        self.scoring = scoring
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
+        """``init`` and ``preset="equation"`` of version 0.1.0 become a preset of today."""
+        name, had = type(self).__name__, _word(getattr(self, "preset", "default"))
+        if "init" not in given:
+            if _word(given.get("preset")) != "equation":
+                return given
+            now = "paper" if had == "paper" else "default"
+            warn_of(f"{name}(preset='equation')", f"preset={now!r}", 3)
+            return {**given, "preset": now}
+        init, preset = _word(given["init"]), _word(given.get("preset", had))
+        if "preset" in given and preset in ("default", "paper"):
+            raise TypeError(
+                f"{name} got init={init!r} and preset={preset!r}: the preset says where to start, give it alone."
+            )
+        if init not in OLD_STARTS or (init, preset) == ("prior", "authors"):
+            raise ValueError(
+                f"{name} got init={init!r}: it was 'prior' or 'zero', and is part of preset now, 'default' or "
+                "'paper'; preset='authors' starts from 0."
+            )
+        now = "authors" if preset == "authors" else OLD_STARTS[init]
+        warn_of(f"{name}(init={init!r})", f"preset={now!r}", 3)
+        return {key: value for key, value in given.items() if key != "init"} | {"preset": now}
+
+    def _settings(self) -> BoosterSettings:
+        authors = self.preset == "authors"
+        return BoosterSettings(
+            lam=float(self.lam), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
+            max_depth=int(self.max_depth), min_samples_leaf=int(self.min_samples_leaf),
+            penalty=self.penalty, reuse_within_round=not authors, force_split=authors, half=not authors,
+        )  # fmt: skip
+
+    def _base_of(self, loss: Loss) -> npt.NDArray[np.float64]:
+        """Scores before the first tree: the paper, and its authors, start from 0."""
+        return loss.base() if self.preset == "default" else np.zeros(loss.n_outputs)
+
+
+def _word(value: Any) -> str:
+    """A parameter as text: constructors take anything, and only ``fit`` refuses what is no word."""
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,384 @@
+"""The parts of cost-aware boosting, usable without an estimator.
+
+:class:`BinnedData` holds the codes of a matrix. :class:`Booster` grows trees on gradients that the
+caller supplies, pays for what they test, and adds them to scores. Several ensembles may grow on one
+booster and then share its purchases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.boosting import leaves
+from worthwhile.core.boosting.binning import Bins, encode_matrix, find_bins
+from worthwhile.core.boosting.grower import Grower, Grown, Rules
+from worthwhile.core.boosting.layout import Layout, find_exclusive
+from worthwhile.core.boosting.node_rows import NodeRows
+from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
+from worthwhile.core.boosting.rounding import CURVATURE_BITS, Rounded, Rounder, round_weights
+from worthwhile.core.boosting.team_grower import TeamGrower
+from worthwhile.core.dtypes import PACKED_ROWS, SUM
+from worthwhile.core.threads import Threads
+from worthwhile.core.trees import Trees, join_nodes
+from worthwhile.costs import FlatCosts
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+MIN_GAIN = 1e-12
+"""A split must be worth more than this share of the sum of squared gradients."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedData:
+    """Codes of the training rows, and of further rows under the same bins.
+
+    Attributes
+    ----------
+    bins, layout : Bins, Layout
+        Thresholds, and where features lie.
+    words : uint64 (blocks, n)
+        Codes of the training rows.
+    others : list of uint64 arrays
+        Codes of the further matrices.
+    weight : int64 (n,), or empty
+        Rounded sample weights.
+    power : int
+        Power of two by which weights were multiplied.
+    """
+
+    bins: Bins
+    layout: Layout
+    words: npt.NDArray[np.uint64]
+    others: list[npt.NDArray[np.uint64]]
+    weight: npt.NDArray[np.int64]
+    power: int
+
+    @classmethod
+    def prepare(
+        cls,
+        X: Array,
+        threads: Threads,
+        sample_weight: Floats | None = None,
+        others: Sequence[Array] = (),
+    ) -> BinnedData:
+        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``."""
+        weight, power = np.empty(0, dtype=SUM), 0
+        if sample_weight is not None and (sample_weight != 1).any():
+            weight, power = round_weights(sample_weight, len(X))
+        bins = find_bins(X, weight, threads)
+        missing = bins.missing.copy()
+        for other in others:
+            missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
+        bins = Bins(thresholds=bins.thresholds, count=bins.count, missing=missing)
+        layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
+        words = encode_matrix(X, bins, layout, threads)
+        coded = [encode_matrix(other, bins, layout, threads) for other in others]
+        return cls(bins, layout, words, coded, weight, power)
+
+
+@dataclass(frozen=True)
+class BoosterSettings:
+    """How trees are grown and paid for; see :class:`worthwhile.GreedyMiserRegressor` for the meanings."""
+
+    lam: float = 0.0
+    lam_scale: str = "mean"
+    learning_rate: float = 0.1
+    max_depth: int = 3
+    min_samples_leaf: int = 20
+    penalty: str = "model"
+    reuse_within_round: bool = True
+    force_split: bool = False
+    half: bool = True
+
+
+@dataclass
+class Tree:
+    """One tree with real thresholds and values.
+
+    Attributes
+    ----------
+    grown : Grown
+        Its structure.
+    value : float64 (nodes, width)
+        Steps, learning rate included, of all nodes.
+    route : Route
+        The tree as tables over codes.
+    output : int
+        Score that a width-1 tree adds to.
+    """
+
+    grown: Grown
+    value: Floats
+    route: leaves.Route
+    output: int = 0
+
+    def among(self, total: Floats) -> Floats:
+        """The scores, out of those of all outputs (outputs, n), that it adds to."""
+        return total if self.value.shape[1] > 1 else total[self.output : self.output + 1]
+
+
+@dataclass
+class Sample:
+    """What a tree may see: some rows (ascending) and some features; None means all."""
+
+    rows: npt.NDArray[np.int32] | None = None
+    features: npt.NDArray[np.bool_] | None = field(default=None)
+
+
+class Booster:
+    """Grows trees on given gradients and pays for what they test.
+
+    Parameters
+    ----------
+    data : BinnedData
+        The rows.
+    costs : FlatCosts
+        The prices.
+    settings : BoosterSettings
+        How to grow.
+    threads : Threads
+        Who does the work.
+    track : bool
+        Keep account of what each training row has met (always on with ``penalty="row"``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from worthwhile import Costs
+    >>> from worthwhile.core.threads import Threads
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.sign(X[:, 1])
+    >>> with Threads(1) as threads:
+    ...     data = BinnedData.prepare(X, threads)
+    ...     flat = Costs([1, 1, 1]).flat
+    ...     booster = Booster(data, flat, BoosterSettings(learning_rate=1.0, max_depth=1), threads)
+    ...     total = np.zeros((1, 200))
+    ...     tree = booster.grow(y[None, :])
+    ...     booster.add(tree, total)
+    >>> booster.purchases.order, bool(np.allclose(total[0], y))
+    ([1], True)
+    """
+
+    def __init__(
+        self,
+        data: BinnedData,
+        costs: FlatCosts,
+        settings: BoosterSettings,
+        threads: Threads,
+        *,
+        track: bool = False,
+    ) -> None:
+        self.data, self.settings, self.threads = data, settings, threads
+        self.n_rows = data.words.shape[1]
+        prices = (costs.price, costs.group, costs.fee)
+        self.meetings = (
+            Meetings(self.n_rows, *prices, threads) if track or settings.penalty == "row" else None
+        )
+        self.purchases: Purchases = (
+            RowPurchases(*prices, self.meetings, data.weight)
+            if settings.penalty == "row"
+            else Purchases(*prices, at_once=settings.reuse_within_round)
+        )
+        self._suits_team = TeamGrower.suits(
+            self.n_rows, data.layout, self.purchases, settings.max_depth
+        )
+        self._rounders: dict[int, Rounder] = {}
+        self._leaf: npt.NDArray[np.uint16] = np.empty(self.n_rows, dtype=leaves.LEAF)
+        self._all = np.ones(len(costs.price), dtype=bool)
+
+    @cached_property
+    def _node_rows(self) -> NodeRows:
+        return NodeRows(self.data.words, self.data.layout, self.threads)
+
+    @cached_property
+    def _grower(self) -> Grower:
+        return Grower(self._node_rows, self.purchases)
+
+    @cached_property
+    def _team(self) -> TeamGrower:
+        return TeamGrower(self.data.words, self.data.layout, self.purchases, self.threads)
+
+    def grow(
+        self,
+        gradients: Floats | Rounded,
+        sample: Sample | None = None,
+        output: int = 0,
+        curvature: Floats | None = None,
+        factor: float = 1.0,
+    ) -> Tree:
+        """Grow one tree on negative gradients (width, n).
+
+        With ``curvature`` of the same shape (or among what was rounded), leaf values are one Newton
+        step (times ``factor``) instead of the mean.
+        """
+        sample = sample or Sample()
+        if not isinstance(gradients, Rounded):
+            gradients = self._round(gradients, curvature)
+        allowed = self._all if sample.features is None else sample.features
+        grown, route = self._grow(gradients, sample, allowed)
+        if gradients.curvature is None:
+            value = self._means(grown, gradients.exponent)
+        else:
+            value = self._newton_steps(grown, gradients, sample) * factor
+        return Tree(grown, value * self.settings.learning_rate, route, output)
+
+    def _round(self, gradients: Floats, curvature: Floats | None = None) -> Rounded:
+        width, n = gradients.shape
+        rounder = self._rounders.setdefault(width, Rounder(width, n, self.threads))
+        rounded: Rounded = rounder(gradients, curvature)
+        return rounded
+
+    def _grow(
+        self, rounded: Rounded, sample: Sample, allowed: npt.NDArray[np.bool_]
+    ) -> tuple[Grown, leaves.Route]:
+        """Grow the tree and find the leaf of every row, the fast way where it can be had."""
+        everywhere = sample.rows is None
+        if self._suits_team and self._is_packed(rounded):
+            total, squares = self._packed_sums(rounded, sample)
+            rules = self._rules(rounded.exponent, total, squares)
+            leaf = self._leaf if everywhere else None
+            grown = self._team.grow(
+                rounded.values[0], sample.rows, total, rules, allowed, leaf, rounded.small_curvature
+            )
+        else:
+            pieces, total, squares = self._begin(rounded, sample)
+            rules = self._rules(rounded.exponent, total, squares)
+            grown = self._grower.grow(pieces, total, rules, allowed)
+        route = leaves.Route(grown, self.data.layout)
+        if not (everywhere and self._suits_team and self._is_packed(rounded)):
+            route.leaves(self.data.words, self.threads, self._leaf)
+        return grown, route
+
+    def _is_packed(self, rounded: Rounded) -> bool:
+        """Whether counts and sums fit one number: one output, unit weights."""
+        width, n = rounded.values.shape
+        return width == 1 and not len(self.data.weight) and n <= PACKED_ROWS
+
+    def _packed_sums(self, rounded: Rounded, sample: Sample) -> tuple[npt.NDArray[np.int64], float]:
+        """Count and sum of the gradients of the sample, and the sum of their squares."""
+        if sample.rows is None:
+            return np.array([self.n_rows, rounded.total[0]]), float(rounded.squares)
+        chosen = rounded.values[0][sample.rows].astype(SUM)
+        return np.array([len(chosen), chosen.sum()]), float(int((chosen**2).sum()))
+
+    def _begin(
+        self, rounded: Rounded, sample: Sample
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+        """Begin a tree the general way: root pieces, totals, sum of squares."""
+        if self._is_packed(rounded):
+            pieces = self._node_rows.begin(gradients=rounded.values[0], chosen=sample.rows)
+            return pieces, *self._packed_sums(rounded, sample)
+        values = rounded.values.T
+        statistics = np.empty((len(values), values.shape[1] + 1), dtype=SUM)
+        statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
+        np.multiply(values, statistics[:, :1], out=statistics[:, 1:])
+        pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows)
+        rows = slice(None) if sample.rows is None else sample.rows
+        chosen = statistics[rows]
+        weighted = float((values[rows] * chosen[:, 1:].astype(np.float64)).sum())
+        return pieces, chosen.sum(axis=0), weighted
+
+    def _rules(self, exponent: int, total: npt.NDArray[np.int64], squares: float) -> Rules:
+        """Translate the settings into the units of the rounded statistics."""
+        settings, power = self.settings, self.data.power
+        square = math.ldexp(1.0, -2 * exponent - power)
+        weight = math.ldexp(float(total[0]), -power)
+        return Rules(
+            max_depth=settings.max_depth,
+            min_leaf=math.ceil(math.ldexp(settings.min_samples_leaf, power)),
+            rate=settings.lam * (weight if settings.lam_scale == "mean" else 1.0),
+            unit=square * (0.5 if settings.half else 1.0),
+            floor=-math.inf if settings.force_split else MIN_GAIN * squares * square,
+        )
+
+    def _means(self, grown: Grown, exponent: int) -> Floats:
+        """Mean gradient of every node, (nodes, width)."""
+        total = np.array(grown.total).astype(np.float64)
+        means: Floats = np.ldexp(total[:, 1:] / total[:, :1], -exponent)
+        return means
+
+    def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
+        """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
+        if grown.hessians is not None:
+            below = np.ldexp(grown.hessians[:, None].astype(np.float64), -CURVATURE_BITS)
+        else:
+            below = leaves.curvature_sums(
+                self._leaf, sample.rows, rounded.curvature, self.data.weight, len(grown.feature),
+                self.threads,
+            )  # fmt: skip
+        for node in range(len(grown.feature) - 1, -1, -1):
+            if grown.feature[node] >= 0:
+                below[node] = below[grown.left[node]] + below[grown.right[node]]
+        above = np.array(grown.total).astype(np.float64)[:, 1:]
+        steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+        # Gradients and curvature carry the same power of two of the weights.
+        return np.ldexp(steps, -rounded.exponent)
+
+    def place(self, tree: Tree) -> leaves.Step:
+        """Let all training rows pay for a tree just grown; return what it adds to their scores."""
+        return self._pay(tree, self._leaf, self.meetings)
+
+    def add(self, tree: Tree, total: Floats) -> None:
+        """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
+        self.place(tree).add(tree.among(total), self.threads)
+
+    def follow(
+        self, tree: Tree, words: npt.NDArray[np.uint64], total: Floats, meetings: Meetings | None
+    ) -> None:
+        """Add a tree to the scores of rows it was not grown on, and let them pay."""
+        step = self._pay(tree, tree.route.leaves(words, self.threads), meetings)
+        step.add(tree.among(total), self.threads)
+
+    def _pay(
+        self, tree: Tree, leaf: npt.NDArray[np.uint16], meetings: Meetings | None
+    ) -> leaves.Step:
+        if meetings is not None:
+            meetings.meet(leaf, tree.route.paths)
+        return leaves.Step(leaf, np.ascontiguousarray(tree.value.T))
+
+    def root_gains(self, gradients: Floats) -> Floats:
+        """Best gain of every feature at the root, (d,); -inf where there is no split."""
+        rounded = self._round(gradients)
+        pieces, total, squares = self._begin(rounded, Sample())
+        rules = self._rules(rounded.exponent, total, squares)
+        gains: Floats = self._grower.root_gains(pieces, total, rules, self._all) * rules.unit
+        return gains
+
+
+def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Trees:
+    """Put trees one after the other into the flat arrays that walks read."""
+    if not trees:
+        return Trees.none(base, width)
+    names = ("feature", "cut", "left", "right")
+    nodes, root = join_nodes(
+        [
+            {name: np.array(getattr(tree.grown, name)) for name in names} | {"value": tree.value}
+            for tree in trees
+        ]
+    )
+    cut = nodes["cut"]
+    inner = cut >= 0
+    threshold = np.zeros(len(cut))
+    threshold[inner] = [
+        bins.threshold(f, c >> 1)
+        for f, c in zip(nodes["feature"][inner].tolist(), cut[inner].tolist(), strict=True)
+    ]
+    return Trees.build(
+        feature=nodes["feature"],
+        threshold=threshold,
+        left=nodes["left"],
+        right=nodes["right"],
+        value=nodes["value"],
+        missing_left=inner & (cut & 1 == 1),
+        root=root,
+        output=[tree.output for tree in trees],
+        base=base,
+    )

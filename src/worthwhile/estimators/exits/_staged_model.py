@@ -1,0 +1,156 @@
+"""What Early Exit for queries and for classes share: a staged model, and where its exits are."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._param_validation import Interval
+
+from worthwhile.costs import Costs
+from worthwhile.estimators.base import CostAware, column_names
+from worthwhile.policy.exits.policy import LOWEST, ExitPolicy
+from worthwhile.policy.trees import TreePolicy
+
+Floats = npt.NDArray[np.float64]
+
+
+class EarlyExit(CostAware, ABC):
+    """Parameters and fit of both estimators."""
+
+    trade_off_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
+    policy_: ExitPolicy
+
+    keep: int = 1
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "threshold": [Real, "array-like"],
+        "every": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, model: Any, threshold: Any, rule: str, every: int, costs: Any) -> None:
+        self.model = model
+        self.threshold = threshold
+        self.rule = rule
+        self.every = every
+        self.costs = costs
+
+    @abstractmethod
+    def _default_model(self) -> Any:
+        """What is trained where no model is given."""
+
+    def _fit(self, X: Any, y: Any, **how: Any) -> Self:
+        self._validate_params()
+        read, _, costs = self._read_training(X, y)
+        model = self._staged_model(X, y, how)
+        if model.policy_.n_features != read.shape[1]:
+            raise ValueError(
+                f"model was fitted on {model.policy_.n_features} columns, X has {read.shape[1]}: give the columns it "
+                "knows."
+            )
+        if self.costs is None:
+            costs = Costs.of(model.policy_.costs, read.shape[1], column_names(X))
+        policy = TreePolicy(costs, model.policy_.output, model.policy_.trees)
+        if (policy.output.classes is None) == hasattr(self, "predict_proba"):
+            raise TypeError(
+                f"model is a {type(model).__name__}: give a classifier to EarlyExitClassifier and a regressor to "
+                "EarlyExitRegressor."
+            )
+        trees = policy.trees
+        step = int(self.every) * trees.per_round
+        n_stages = -(-trees.n_trees // step)
+        ends = np.minimum(np.arange(1, n_stages + 1) * step, trees.n_trees).astype(np.int64)
+        levels = self._levels(len(ends))
+        if policy.output.classes is not None:
+            self.classes_ = policy.output.classes
+        self.policy_ = ExitPolicy(policy, ends, self.rule, levels, int(self.keep))
+        return self
+
+    def _staged_model(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
+        """The model as given if it is fitted; otherwise a copy, trained."""
+        model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+        if not is_fitted(model):
+            model = self._default_model() if model is None else clone(model)
+            if self.costs is not None and "costs" in model.get_params(deep=False):
+                model.set_params(costs=self.costs)
+            takes = inspect.signature(model.fit).parameters
+            given = {name: value for name, value in how.items() if value is not None}
+            if unknown := sorted(set(given) - set(takes)):
+                if unknown != ["qid"]:
+                    raise TypeError(
+                        f"{unknown[0]} was given, but {type(model).__name__}.fit does not take it: leave it out."
+                    )
+                del given["qid"]  # a pointwise model: queries matter only at the exits
+            model.fit(X, y, **given)
+        policy = getattr(model, "policy_", None)
+        if not isinstance(policy, TreePolicy):
+            raise TypeError(
+                f"model is a {type(model).__name__}, which has no stages of trees: give a Greedy Miser, a budgeted "
+                "forest or another ensemble of trees of this library (PricedModel for scikit-learn's forests)."
+            )
+        return model
+
+    def _levels(self, n_stages: int) -> Floats:
+        """What the rule compares with at each exit but the last."""
+        n_exits = max(0, n_stages - 1)
+        levels = np.asarray(self.threshold, dtype=np.float64)
+        if levels.ndim == 0:
+            share = np.ones(n_exits)
+            if self.rule == "proximity":  # down to 0 at the last exit
+                share = (n_stages - np.arange(1, n_stages)) / max(1, n_exits)
+            levels = levels * share
+        elif levels.shape != (n_exits,):
+            raise ValueError(
+                f"threshold has shape {levels.shape}: give one number, or one for each of the {n_exits} exits before "
+                "the end."
+            )
+        lowest = LOWEST[self.rule]
+        if np.isnan(levels).any() or (levels < lowest).any():
+            raise ValueError(
+                f"threshold is {self.threshold!r}: with rule={self.rule!r} it is at least {lowest:g} at every exit."
+            )
+        return levels
+
+    def _check_accounting(self, accounting: str, budget: Any) -> bool:
+        """Whether bills are by model."""
+        if accounting not in ("row", "model"):
+            raise ValueError(f"accounting is {accounting!r}: it is 'row' or 'model'.")
+        if accounting == "model" and budget is not None:
+            raise ValueError("budget works with accounting='row' only.")
+        return accounting == "model"
+
+    def _cost_by_model(self, evaluated: npt.NDArray[np.int64]) -> Floats:
+        """Bills for all features of the first trees, as many as were evaluated for each row."""
+        trees, costs = self.policy_.model.trees, self.costs_
+        counts, place = np.unique(evaluated, return_inverse=True)
+        masks = np.zeros((len(counts), costs.n_features), dtype=bool)
+        for mask, count in zip(masks, counts.tolist(), strict=True):
+            mask[trees.first(count).features] = True
+        bills: Floats = costs.price(masks, counts)
+        return bills[place.reshape(-1)]
+
+    # Files and copies ----------------------------------------------------------------------------
+
+    def _stored_params(self) -> dict[str, Any]:
+        # The policy holds the trees: a file needs no second copy of the model.
+        return {**self.get_params(deep=False), "model": None}
+
+    def __sklearn_clone__(self) -> Self:
+        params = {
+            name: value if name == "model" and is_fitted(value) else clone(value, safe=False)
+            for name, value in self.get_params(deep=False).items()
+        }
+        return type(self)(**params)
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a model can be used as it is."""
+    if isinstance(model, FrozenEstimator):
+        return True
+    return model is not None and not isinstance(model, type) and hasattr(model, "policy_")

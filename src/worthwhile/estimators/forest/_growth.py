@@ -1,0 +1,156 @@
+"""Growing the trees of a budgeted forest, in the way of the paper or in another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.forest.class_data import prepare
+from worthwhile.core.forest.draws import PAPER, SCAN
+from worthwhile.core.forest.greedy_tree import ClassTree, GreedyTree, Prices
+from worthwhile.core.threads import Threads
+from worthwhile.costs import FlatCosts
+from worthwhile.estimators.forest._impurity import make_impurity
+
+Floats = npt.NDArray[np.float64]
+
+FEWER = (20, 10, 5)
+"""Random thresholds where all trees see the same rows: fewer make the trees differ more."""
+
+MOST_THRESHOLDS = 1000
+
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ForestRows:
+    """Training and validation rows."""
+
+    X: Any
+    codes: npt.NDArray[np.intp]
+    weight: Floats
+    X_valid: Any
+    codes_valid: npt.NDArray[np.intp]
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the validation rows are others than those that train."""
+        return self.X_valid is not self.X
+
+
+@dataclass(frozen=True)
+class Way:
+    """How splits are judged, and whether trees see bootstrap samples."""
+
+    criterion: str
+    bootstrap: bool
+
+
+def ways_of(criterion: str, bootstrap: bool | str, impurity: Any, *, decide: bool) -> list[Way]:
+    """The ways to try for settings that may be "auto"; the paper's alone where nothing can decide."""
+    plain = impurity in ("entropy", "gini") if isinstance(impurity, str) else False
+    paper = Way("expected" if plain else "minimax", True)
+    if criterion == "auto" and bootstrap == "auto":
+        ways = [Way("expected", False), paper]
+    else:
+        criteria = ["expected", paper.criterion] if criterion == "auto" else [criterion]
+        samples = [False, True] if bootstrap == "auto" else [bool(bootstrap)]
+        ways = [Way(judged, sampled) for judged in criteria for sampled in samples]
+    return list(dict.fromkeys(ways)) if decide else ways[-1:]
+
+
+def read_thresholds(n_thresholds: Any) -> tuple[int, int, int] | None:
+    """Random thresholds of large, middle and small nodes; None for "auto"."""
+    if isinstance(n_thresholds, str):
+        return None
+    given = np.asarray(n_thresholds)
+    whole = given.dtype.kind in "iu" and given.shape in ((), (3,))
+    if not whole or not ((given >= 1) & (given <= MOST_THRESHOLDS)).all():
+        raise ValueError(
+            f"n_thresholds is {n_thresholds!r}: give 'auto', a whole number from 1 to {MOST_THRESHOLDS}, or three of "
+            "them, for nodes of more than 2000, more than 500, and fewer rows."
+        )
+    large, middle, small = np.broadcast_to(given, 3).tolist()
+    return large, middle, small
+
+
+class Growth:
+    """Grows trees on one set of rows.
+
+    Parameters
+    ----------
+    settings : dict
+        Parameters of the estimator.
+    rows : ForestRows
+        The rows.
+    flat : FlatCosts
+        The prices.
+    n_classes : int
+        Number of classes.
+    threads : Threads
+        Who does the work.
+    """
+
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        rows: ForestRows,
+        flat: FlatCosts,
+        n_classes: int,
+        threads: Threads,
+    ) -> None:
+        self.settings, self.rows, self.n_classes, self.threads = settings, rows, n_classes, threads
+        self._prices = _prices(flat, settings["free_on_path"])
+        self._codes = rows.codes.astype(np.int32)
+        self._data = prepare(rows.X, settings["thresholds"], threads, _whole(rows.weight))
+
+    @property
+    def single(self) -> bool:
+        """Whether values were rounded to float32."""
+        return bool(self._data.single)
+
+    def grow(self, alpha: float, way: Way, seeds: Sequence[Any]) -> list[ClassTree]:
+        """One tree per seed; which thread grows which does not matter."""
+        settings, k = self.settings, self.n_classes
+        draws = SCAN
+        if settings["thresholds"] == "random":
+            draws = read_thresholds(settings["n_thresholds"]) or (PAPER if way.bootstrap else FEWER)
+        depth = settings["max_depth"]
+        grower = GreedyTree(
+            self._data, self._codes, k,
+            make_impurity(settings["impurity"], alpha, float(settings["power"]), way.criterion, k),
+            draws, self._prices, UNLIMITED if depth is None else depth,
+        )  # fmt: skip
+        grown: list[Any] = [None] * len(seeds)
+
+        def work(tree: int) -> None:
+            weight = self._sample(seeds[tree]) if way.bootstrap else self.rows.weight
+            grown[tree] = grower.grow(weight, seeds[tree])
+
+        self.threads.run(len(seeds), work)
+        return grown
+
+    def _sample(self, seed: Any) -> Floats:
+        """Weights of the rows in a bootstrap sample."""
+        n = len(self._codes)
+        drawn = np.random.default_rng(int(seed)).integers(n, size=n)
+        weight: Floats = self.rows.weight * np.bincount(drawn, minlength=n)
+        return weight if (weight > 0).any() else self.rows.weight
+
+
+def _prices(flat: FlatCosts, free_on_path: bool) -> Prices:
+    """Prices in the smallest unit that divides all of them: scaling all prices changes nothing."""
+    unit = math.gcd(*flat.price.tolist(), *flat.fee.tolist()) or 1
+    return Prices(flat.price // unit, flat.group, flat.fee // unit, free_on_path)
+
+
+def _whole(weight: Floats) -> npt.NDArray[np.int64] | None:
+    """Weights as whole numbers for the bins; None where all are the same."""
+    if (weight == weight[0]).all():
+        return None
+    return np.rint(np.ldexp(weight, 20 - math.frexp(float(weight.max()))[1])).astype(np.int64)

@@ -1,0 +1,18 @@
+"""A gate and a cheap model in front of an existing one: ADAPT (Nan, Saligrama 2017).
+
+1. ``_existing`` reads the model that is there; ``_base`` is what all gated classifiers share: data,
+   choice under a budget, reports.
+2. ``_shares`` says who should go to the existing model if rows could be sent one by one (the
+   q-steps).
+3. ``adaptive_linear``: ADAPT-LIN and LSTSQ alternate (``_linear_alternate``) between shares and
+   models, fitted by ``_linear_fista`` and, on a given support, ``_linear_newton``.
+   ``adaptive_boosting``: ADAPT-GBRT grows both ensembles (``_boosted``). ``l1_gate`` is the paper's
+   baseline.
+4. ``_judge`` compares gated models on validation rows, ``_drop`` how much accuracy a choice loses.
+"""
+
+from worthwhile.estimators.gates.adaptive_boosting import AdaptiveBoostingClassifier
+from worthwhile.estimators.gates.adaptive_linear import AdaptiveLinearClassifier
+from worthwhile.estimators.gates.l1_gate import L1GateClassifier
+
+__all__ = ["AdaptiveBoostingClassifier", "AdaptiveLinearClassifier", "L1GateClassifier"]

@@ -1,0 +1,268 @@
+"""ADAPT-GBRT: a boosted gate and a boosted cheap model that share what they buy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
+
+from worthwhile.core.threads import Threads, count_threads
+from worthwhile.estimators.boosting.booster import BinnedData, BoosterSettings
+from worthwhile.estimators.boosting.greedy_miser import GreedyMiserClassifier
+from worthwhile.estimators.gates._base import ADAPT_CONSTRAINTS, SHARES, GatedClassifier, Task
+from worthwhile.estimators.gates._boosted import Duo, Iterate, Pair
+from worthwhile.estimators.gates._judge import Sweep, Verdict, choose
+from worthwhile.estimators.gates._shares import average
+
+GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.0055, 0.003, 0.0003)
+"""Gammas of a sweep, as shares of the one that buys nothing."""
+
+GRID_STEPS = (0.3, 0.05, 0.01, 0.0003)
+"""Gammas of a grid that others search."""
+
+SWEEP_ITERATIONS = 2
+"""Outer iterations per point of a sweep, each of which starts from the point before."""
+
+SHORTER = (0.25, 0.5)
+"""Shares of the rounds after which a sweep also looks at a model."""
+
+
+class AdaptiveBoostingClassifier(GatedClassifier):
+    """ADAPT-GBRT: keep the accurate model you have, and stop paying for it on the easy rows.
+
+    A boosted gate decides row by row whether a boosted cheap model answers or the existing model
+    is asked. Both ensembles pay for a feature once, together, as in Greedy Miser, so that they end
+    up with the same few features.
+
+    Parameters
+    ----------
+    existing : fitted classifier or (function, features), optional
+        A fitted scikit-learn classifier or pipeline, one of this library's classifiers (also
+        another gated one, for several stages), a :class:`~worthwhile.PricedModel`, or a pair of a
+        function from rows to class probabilities (columns in the order of the sorted labels) and
+        the list of the features it reads. It is never trained, and stays fitted when cloned. None
+        trains a random forest.
+    p_full : float, default=0.5
+        Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
+        score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
+    gamma : float, default=0.0
+        What one unit of money is worth in units of the gain: Greedy Miser's ``lam``.
+    costs : Costs, mapping or array, optional
+        Prices. None takes those of the existing model if it has some, else 1 each.
+    n_rounds : int, default=100
+        Rounds of both ensembles.
+    learning_rate : float, default=0.1
+        Factor of every tree.
+    max_depth : int, default=3
+        Levels of splits.
+    min_samples_leaf : int, default=20
+        Least number of rows (weight, with ``sample_weight``) in a leaf.
+    leaves : {"vector", "scalar"}, default="vector"
+        With more than two classes: one cheap tree a round for all of them, or one each.
+    newton : bool, default=False
+        Leaf values by one Newton step, which needs fewer rounds than the mean of the paper.
+    constraint : {"at_most", "equal"}, default="at_most"
+        Whether the mean probability may stay below ``p_full``.
+    max_iter : int, default=10
+        Outer iterations at most: shares, then both ensembles anew.
+    budget : float, optional
+        Mean bill per row. If given, ``p_full`` and ``gamma`` are ignored: a sweep of both is
+        trained and the most accurate model within the budget on validation rows is kept.
+    max_drop : float, optional
+        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
+        sweep the cheapest model that keeps to it. The best of many models looks better than it is
+        on the rows that chose it, so halves of the validation rows choose for each other; where
+        nothing keeps to it, every row is sent on.
+    validation_fraction : float, default=0.2
+        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
+        is given and no ``validation``.
+    random_state : int or RandomState, optional
+        Seed of the forest and of the rows set aside.
+    n_jobs : int, optional
+        Threads; None means all cores. The model does not depend on it.
+
+    Attributes
+    ----------
+    trace_ : DataFrame
+        One row per outer iteration: objective, mean share, share sent, and cost, score and features
+        on training rows (validation rows where they were given). With ``budget`` or ``max_drop``: one
+        row per model of the sweep, on validation rows.
+    point_ : dict
+        ``p_full`` and ``gamma`` of the model in use; after a sweep also its ``rounds`` and the
+        ``threshold`` of the gate's score; with ``max_drop`` the ``drop`` to be expected.
+    n_iter_ : int
+        Outer iterations (after a sweep: at most, for each of its models).
+
+    Notes
+    -----
+    Paper: Nan and Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017,
+    Algorithm 2, impurities (1) and (2). An existing model knows the rows it was trained on too
+    well: give ``existing_proba`` (out of fold) to :meth:`fit` if you have it. A model that gives
+    only scores is read as if they were log-odds: if they are on another scale, the gate trusts it
+    too little or too much, and calibrated ``existing_proba`` help. A sweep takes ``p_full`` as an
+    equality, as the authors' code does, and also looks at every gate with its threshold moved,
+    which costs no training.
+
+    Differs from the paper: every outer iteration grows both ensembles from nothing (the algorithm
+    box would go on adding); splits must be worth more than their price, so that with ``p_full=0``
+    the gate buys nothing and the cheap model is Greedy Miser's, tree for tree; the objective may
+    rise between iterations, so the iteration with the best objective (or validation score) is
+    kept; several classes; the bill of a row that is sent on contains what the gate read.
+
+    Examples
+    --------
+    >>> from worthwhile import AdaptiveBoostingClassifier, datasets
+    >>> from sklearn.svm import SVC
+    >>> X, y, costs = datasets.make_synthetic_2(1000, separation=2)
+    >>> accurate = SVC(gamma=1).fit(X, y)
+    >>> model = AdaptiveBoostingClassifier(accurate, p_full=0.6, gamma=0.01, costs=costs).fit(X, y)
+    >>> model.score(X, y), float(model.cost(X).mean())
+    (1.0, 1.74)
+    """
+
+    _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GatedClassifier._parameter_constraints,
+        **ADAPT_CONSTRAINTS,
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "max_depth": [Interval(Integral, 0, 16, closed="both")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "leaves": [StrOptions({"vector", "scalar"})],
+        "newton": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        existing: Any = None,
+        *,
+        p_full: float = 0.5,
+        gamma: float = 0.0,
+        costs: Any = None,
+        n_rounds: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int = 3,
+        min_samples_leaf: int = 20,
+        leaves: str = "vector",
+        newton: bool = False,
+        constraint: str = "at_most",
+        max_iter: int = 10,
+        budget: float | None = None,
+        max_drop: float | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
+            validation_fraction=validation_fraction, random_state=random_state,
+        )  # fmt: skip
+        self.p_full = p_full
+        self.gamma = gamma
+        self.n_rounds = n_rounds
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.leaves = leaves
+        self.newton = newton
+        self.constraint = constraint
+        self.max_iter = max_iter
+
+    @contextmanager
+    def _duo(self, task: Task) -> Iterator[Duo]:
+        """The binned rows, and threads for as long as they are worked on."""
+        with Threads(count_threads(self.n_jobs)) as threads, threadpool_limits(1):
+            yield Duo(
+                BinnedData.prepare(task.X, threads, task.weight), task.codes, len(task.classes),
+                task.existing.losses(task.codes), task.costs, vector=self.leaves == "vector",
+                threads=threads, newton=bool(self.newton), weight=task.weight,
+            )  # fmt: skip
+
+    def _settings(self, gamma: float) -> BoosterSettings:
+        return BoosterSettings(
+            lam=gamma, learning_rate=float(self.learning_rate), max_depth=int(self.max_depth),
+            min_samples_leaf=int(self.min_samples_leaf),
+        )  # fmt: skip
+
+    def _fit_one(self, task: Task) -> None:
+        p_full, gamma, n_rounds = float(self.p_full), float(self.gamma), int(self.n_rounds)
+        judge = task.training_judge() if task.validation is None else task.judge()
+        settings, lines, iterates = self._settings(gamma), [], list[Iterate]()
+        verdicts: list[Verdict] = []
+        with self._duo(task) as duo:
+            start = duo.grow(np.zeros(len(task.X)), settings, n_rounds, gated=False)
+            for it in duo.alternate(
+                p_full, settings, n_rounds, int(self.max_iter), start,
+                equal=self.constraint == "equal",
+            ):  # fmt: skip
+                iterates.append(it)
+                verdicts.append(judge(*duo.policies(it.pair, task.cheap_output)))
+                share = average(it.q, task.weight)
+                line = {"iteration": len(iterates), "objective": it.objective, "mean_share": share}
+                lines.append({**line, **verdicts[-1].row()})
+        if task.validation is None:
+            best = int(np.argmin([iterate.objective for iterate in iterates]))
+        else:
+            best = choose(verdicts, None)
+        self.policy_ = task.compose(*duo.policies(iterates[best].pair, task.cheap_output))
+        self.point_ = {"p_full": p_full, "gamma": gamma}
+        self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
+
+    def _sweep(self, task: Task) -> Sweep:
+        """Models for all gammas and shares, after all their rounds and after fewer."""
+        sweep = Sweep(task.judge())
+        counts = {max(1, int(share * self.n_rounds)) for share in SHORTER} | {int(self.n_rounds)}
+        with self._duo(task) as duo:
+            for p_full, gamma, pair in self._pairs(duo):
+                for n_rounds in sorted(counts):
+                    point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds}
+                    sweep.add(point, partial(duo.policies, pair, task.cheap_output, n_rounds))
+        return sweep
+
+    def _pairs(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
+        """Each share starts where the one before ended; shares are reached, whatever the losses."""
+        top, n_rounds = duo.gamma_max(), int(self.n_rounds)
+        iterations = self._sweep_iterations()
+        everybody = duo.grow(np.ones(len(duo.codes)), self._settings(top), n_rounds)
+        yield 1.0, top, everybody  # nothing is left to learn: neither ensemble buys anything
+        for gamma in [top * step for step in GAMMA_STEPS]:
+            settings = self._settings(gamma)
+            pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
+            yield 0.0, gamma, pair  # a gate without trees keeps every row
+            for p_full in SHARES:
+                for iterate in duo.alternate(
+                    p_full, settings, n_rounds, iterations, pair, equal=True
+                ):
+                    pair = iterate.pair
+                yield p_full, gamma, pair
+
+    def _sweep_iterations(self) -> int:
+        return min(int(self.max_iter), SWEEP_ITERATIONS)
+
+    @property
+    def n_iter_(self) -> int:
+        """Outer iterations: a line of the trace each, but after a sweep."""
+        self._check_fitted()
+        return len(self.trace_) if "iteration" in self.trace_ else self._sweep_iterations()
+
+    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
+        """Shares and gammas, cheapest first."""
+        miser = GreedyMiserClassifier(
+            costs=self._given_costs(), max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf, leaves=self.leaves, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        top = miser.lam_max(X, y)
+        return [
+            {"p_full": p_full, "gamma": top * step}
+            for p_full in (0.0, *SHARES)
+            for step in GRID_STEPS
+        ]

@@ -1,0 +1,107 @@
+"""What ASTC and CSTC share: how a tree of linear models is trained, pruned and calibrated."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from worthwhile.costs import Costs
+from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
+from worthwhile.estimators.linear._prune import pruning_rows
+from worthwhile.estimators.linear._targets import (
+    Targets,
+    as_columns,
+    calibrate,
+    class_targets,
+    refuse_sizes,
+    trace_by_level,
+    value_targets,
+)
+from worthwhile.policy.linear_tree import LinearTreePolicy
+
+
+class LinearTreeBase(CostAware, ABC):
+    """A tree of linear models."""
+
+    policy_: LinearTreePolicy
+    shares_: npt.NDArray[np.float64]
+    trace_: pd.DataFrame
+
+    @abstractmethod
+    def _learn(
+        self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
+    ) -> LinearTreePolicy:
+        """Train on the rows given, prune on ``held`` = (X, y in the units of the outputs) or None."""
+
+
+class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
+    """A tree of linear models that answers with classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Train the tree.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            NaN is read as the training mean.
+        y : array (n,)
+            Labels.
+        sample_weight : array (n,), optional
+            Weights of the rows.
+        validation : tuple (X, y), optional
+            Rows for pruning, instead of a share of the training rows.
+        """
+        self._validate_params()
+        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        codes = self._read_labels(y)
+        weight, X, y, codes = drop_weightless(read_weight(sample_weight, X), X, y, codes)
+        train, held = pruning_rows(self, X, codes, validation)
+        if held is not None:
+            held = (held[0], class_targets(held[1], self.classes_).Y)
+            X, y, codes = X[train], y[train], codes[train]
+            weight = None if weight is None else weight[train]
+        policy = self._learn(X, class_targets(codes, self.classes_), costs, weight, held)
+        self.policy_ = policy.scaled(calibrate(policy, X, codes, weight))
+        refuse_sizes(self.policy_, X)
+        self.trace_ = trace_by_level(self.policy_, X, y)
+        return self
+
+
+class LinearRegressor(CostAwareRegressor):
+    """A regressor that takes several targets at once."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class LinearTreeRegressor(LinearRegressor, LinearTreeBase):
+    """A tree of linear models that answers with numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Train the tree.
+
+        Parameters
+        ----------
+        X, sample_weight, validation
+            As for the classifier.
+        y : array (n,) or (n, m)
+            Targets.
+        """
+        self._validate_params()
+        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], multi_output=True)
+        weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
+        train, held = pruning_rows(self, X, y, validation)
+        if held is not None:
+            held = (held[0], as_columns(held[1]))
+            X, y, weight = X[train], y[train], None if weight is None else weight[train]
+        self.policy_ = self._learn(X, value_targets(y, weight), costs, weight, held)
+        refuse_sizes(self.policy_, X)
+        self.trace_ = trace_by_level(self.policy_, X, y)
+        return self

@@ -1,0 +1,10 @@
+"""Models that are there already, charged for what they read.
+
+``priced_model`` wraps any fitted model; ``_snapshot`` notices that the model was fitted anew. Trees
+are read from the model's own form, so that each row is billed along its path: ``_sklearn``,
+``_lightgbm``, ``_xgboost``, ``_catboost``, with ``_columns`` for what the readers share.
+"""
+
+from worthwhile.estimators.priced.priced_model import PricedModel
+
+__all__ = ["PricedModel"]

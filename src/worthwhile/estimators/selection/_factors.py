@@ -1,0 +1,124 @@
+"""Which columns are bought together, which are free, and which are of no use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.costs import Costs
+from worthwhile.policy.base import LARGEST
+from worthwhile.policy.selection.rows import Layout
+
+Floats = npt.NDArray[np.float64]
+Name = str | int
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Bundles of columns with a name each."""
+
+    names: list[Name]
+    members: list[list[int]]
+
+
+def find_factors(costs: Costs, factors: Any) -> Factors:
+    """Read ``factors=`` for resolved costs.
+
+    None: a group whose fee is at least the sum of its members' own prices is one factor (taking
+    its members one by one would save less than half of it), every other column is one alone.
+    "groups": every group is a factor. "single": every column is one. A list of lists of features
+    or a mapping from names to such lists: these, and every column not listed alone.
+    """
+    if factors is None or (isinstance(factors, str) and factors == "groups"):
+        given = _from_groups(costs, every=factors is not None)
+    elif isinstance(factors, str) and factors == "single":
+        given = {}
+    elif isinstance(factors, str) or not hasattr(factors, "__iter__"):
+        raise ValueError(
+            f"factors is {factors!r}: give None, 'groups', 'single', a list of lists of features, or a mapping "
+            "from names to lists of features."
+        )
+    else:
+        given = _from_lists(costs, factors)
+    taken = {column for columns in given.values() for column in columns}
+    alone = {costs.name(c): [c] for c in range(costs.n_features) if c not in taken}
+    if doubled := set(given) & set(alone):
+        raise ValueError(
+            f"factors has the name {sorted(map(str, doubled))[0]!r}, which is also a feature outside that factor: "
+            "use another name."
+        )
+    # In the order of their first column, so that names do not matter.
+    found = sorted((given | alone).items(), key=lambda item: item[1][0])
+    return Factors([name for name, _ in found], [columns for _, columns in found])
+
+
+def _from_groups(costs: Costs, every: bool) -> dict[Name, list[int]]:
+    flat = costs.flat
+    given: dict[Name, list[int]] = {}
+    for g, name in enumerate(costs.groups):
+        columns = np.flatnonzero(flat.group == g)
+        if every or (flat.fee[g] > 0 and flat.fee[g] >= flat.price[columns].sum()):
+            given[name] = [int(c) for c in columns]
+    return given
+
+
+def _from_lists(costs: Costs, factors: Any) -> dict[Name, list[int]]:
+    named = isinstance(factors, Mapping)
+    given: dict[Name, list[int]] = {}
+    seen: set[int] = set()
+    for key in factors:
+        features = factors[key] if named else key
+        if isinstance(features, str) or not hasattr(features, "__iter__"):
+            raise ValueError(
+                f"factors has {features!r} where a list of features should be: give [['a', 'b'], ['c']]."
+            )
+        columns = sorted(costs.index(feature) for feature in features)
+        if not columns:
+            raise ValueError("factors has an empty factor: list its features, or drop it.")
+        for column in columns:
+            if column in seen:
+                raise ValueError(
+                    f"factors lists {costs.name(column)!r} twice: a feature belongs to one factor."
+                )
+            seen.add(column)
+        name = key if named else "+".join(str(costs.name(c)) for c in columns[:3])
+        if not named and len(columns) > 3:
+            name += f"+{len(columns) - 3} more"
+        if name in given:
+            name = f"{name} ({len(given)})"
+        given[name] = columns
+    return given
+
+
+def make_layout(X: Floats, costs: Costs, factors: Any) -> tuple[Layout, list[Name]]:
+    """Standardise the columns and cut them into factors.
+
+    Columns with a price of 0 in no group with a fee are free. Columns with one value in training
+    can tell nothing, nor can those whose spread no float holds: they are left out, and a factor of
+    nothing else with them.
+    """
+    found, free = find_factors(costs, factors), costs.flat.alone == 0
+    holes = np.isnan(X)
+    count = np.maximum((~holes).sum(axis=0), 1)
+    mean = np.where(holes, 0.0, X).sum(axis=0) / count
+    scale = np.sqrt((np.where(holes, 0.0, X - mean) ** 2).sum(axis=0) / count)
+    lowest, highest = (
+        np.where(holes, np.inf, X).min(axis=0),
+        np.where(holes, -np.inf, X).max(axis=0),
+    )
+    useful = (highest > lowest) & (scale >= 1 / LARGEST) & (scale <= LARGEST)
+    useful &= np.abs(mean) <= LARGEST  # what a model file may hold
+    names, bundles = [], []
+    for name, columns in zip(found.names, found.members, strict=True):
+        kept = [c for c in columns if useful[c] and not free[c]]
+        if kept:
+            names.append(name)
+            bundles.append(kept)
+    bundles.append([int(c) for c in np.flatnonzero(useful & free)])
+    features = np.array([c for bundle in bundles for c in bundle], dtype=np.int32)
+    start = np.cumsum([0, *map(len, bundles)]).astype(np.int32)
+    return Layout(features, start, mean[features], scale[features]), names

@@ -1,0 +1,23 @@
+"""From a budget to a model: sweeps, frontiers, searches, comparisons."""
+
+from __future__ import annotations
+
+from worthwhile.frontier._compare import compare
+from worthwhile.frontier._comparison import MIXED, Choice, Comparison
+from worthwhile.frontier._methods import METHODS
+from worthwhile.frontier._points import Frontier, Point
+from worthwhile.frontier._rebuild import make_method, train_choice
+from worthwhile.frontier._search import BudgetSearchCV
+
+__all__ = [
+    "METHODS",
+    "MIXED",
+    "BudgetSearchCV",
+    "Choice",
+    "Comparison",
+    "Frontier",
+    "Point",
+    "compare",
+    "make_method",
+    "train_choice",
+]

@@ -1,0 +1,377 @@
+"""The points of a sweep: what each model costs and how good it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+PARTS = ("validation", "test")
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Point:
+    """One model of a sweep.
+
+    Attributes
+    ----------
+    cost, score : float
+        Mean bill and score on the validation rows.
+    cost_error, score_error : float
+        Standard errors of the two; NaN where they are not known.
+    bound : float
+        What the mean bill of new rows will stay below, with the confidence of the search; the cost
+        itself where no search has set it.
+    params : dict
+        Parameters of the model.
+    stage : int or None
+        Rounds or trees kept, for models that were cut; None for whole ones.
+    test_cost, test_score : float
+        The same on test rows, which choose nothing; NaN where there are none.
+    method : str
+        Name of the method, where several stand side by side.
+    """
+
+    cost: float
+    score: float
+    cost_error: float = math.nan
+    score_error: float = math.nan
+    bound: float = math.nan
+    params: dict[str, Any] = field(default_factory=dict)
+    stage: int | None = None
+    test_cost: float = math.nan
+    test_score: float = math.nan
+    method: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.bound):
+            object.__setattr__(self, "bound", self.cost)
+
+
+class Frontier:
+    """Cost against score: the points of a sweep, and how to choose among them.
+
+    Everything is chosen on validation figures. Test figures ride along and are only ever reported.
+
+    Parameters
+    ----------
+    points : iterable of Point or of mappings
+        The sweep, in any order. Mappings need ``cost`` and ``score``.
+    unit : str, default=""
+        Unit of the costs.
+    score_name : str, default="score"
+        What the score is; larger is better.
+    full_cost : float, optional
+        Price of everything; by default the largest cost among the points.
+
+    Examples
+    --------
+    >>> from worthwhile import Frontier
+    >>> sweep = Frontier([
+    ...     {"cost": 0, "score": 0.5}, {"cost": 4, "score": 0.8}, {"cost": 5, "score": 0.7},
+    ...     {"cost": 9, "score": 0.81},
+    ... ])
+    >>> [point.cost for point in sweep.pareto()]
+    [0.0, 4.0, 9.0]
+    >>> sweep.best(budget=8).score, sweep.cheapest(score=0.6).cost, sweep.within(0.02).cost
+    (0.8, 4.0, 4.0)
+    """
+
+    def __init__(
+        self,
+        points: Iterable[Point | Mapping[str, Any]],
+        *,
+        unit: str = "",
+        score_name: str = "score",
+        full_cost: float | None = None,
+    ) -> None:
+        self.points = tuple(_read_point(point, number) for number, point in enumerate(points))
+        if not self.points:
+            raise ValueError("points is empty: a frontier needs at least one point.")
+        self.unit = unit
+        self.score_name = score_name
+        self.cost = np.array([point.cost for point in self.points])
+        self.score = np.array([point.score for point in self.points])
+        self.bound = np.array([point.bound for point in self.points])
+        self.full_cost = float(self.cost.max()) if full_cost is None else float(full_cost)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __getitem__(self, index: int) -> Point:
+        return self.points[index]
+
+    def __repr__(self) -> str:
+        best = self.points[self._order()[0]]
+        return (
+            f"Frontier({len(self)} points, cost {self.cost.min():g} to {self.cost.max():g}"
+            f"{' ' + self.unit if self.unit else ''}, best {self.score_name} {best.score:.4g} at {best.cost:g})"
+        )
+
+    def _like(self, points: Iterable[Point]) -> Frontier:
+        return Frontier(
+            points, unit=self.unit, score_name=self.score_name, full_cost=self.full_cost
+        )
+
+    def _order(self) -> Indices:
+        """Best first: higher score, then lower cost, then earlier."""
+        return np.lexsort((np.arange(len(self)), self.cost, -self.score))
+
+    # Views ----------------------------------------------------------------------------------------
+
+    def pareto(self) -> Frontier:
+        """The points that no other beats in one of cost and score without losing in the other."""
+        return self._like(self.points[i] for i in pareto_indices(self.cost, self.score))
+
+    def hull(self) -> Frontier:
+        """The points on the upper concave hull, from the cheapest to the best.
+
+        What lies between two of them can be had on average by mixing the two at random.
+        """
+        kept: list[int] = []
+        for i in pareto_indices(self.cost, self.score).tolist():
+            while len(kept) > 1 and _below(self, kept[-2], kept[-1], i):
+                kept.pop()
+            kept.append(i)
+        return self._like(self.points[i] for i in kept)
+
+    def step(self, budgets: Any, *, part: str = "validation", cautious: bool = False) -> Floats:
+        """Score at each budget: of the best point within it, chosen on validation.
+
+        Parameters
+        ----------
+        budgets : array
+            Mean bills.
+        part : {"validation", "test"}, default="validation"
+            Which score to report; the choice is the same.
+        cautious : bool, default=False
+            Keep ``bound`` within the budget instead of ``cost``.
+
+        Returns
+        -------
+        float64 array
+            NaN where no point fits.
+        """
+        found = self.choices(budgets, cautious=cautious)
+        values = self.values(part)[1]
+        return np.where(found >= 0, values[found], np.nan)
+
+    def choices(self, budgets: Any, *, cautious: bool = False) -> Indices:
+        """Index of the point chosen at each budget; -1 where none fits."""
+        bills = self.bound if cautious else self.cost
+        order = self._order()
+        budgets = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
+        fits = bills[order][None, :] <= budgets[:, None]
+        return np.where(fits.any(axis=1), order[np.argmax(fits, axis=1)], -1)
+
+    def values(self, part: str) -> tuple[Floats, Floats]:
+        """Costs and scores on "validation" or "test"."""
+        if part not in PARTS:
+            raise ValueError(f"part is {part!r}: it is 'validation' or 'test'.")
+        if part == "validation":
+            return self.cost, self.score
+        cost = np.array([point.test_cost for point in self.points])
+        score = np.array([point.test_score for point in self.points])
+        if np.isnan(score).all():
+            raise ValueError("part is 'test', but the points have no test figures.")
+        return cost, score
+
+    # Choosing -------------------------------------------------------------------------------------
+
+    def best(self, budget: float = math.inf, *, cautious: bool = False) -> Point:
+        """The best point whose validation bill is within a budget; ties go to the cheaper.
+
+        Parameters
+        ----------
+        budget : number, default=inf
+            Largest mean bill.
+        cautious : bool, default=False
+            Keep ``bound`` within the budget instead of ``cost``.
+        """
+        found = int(self.choices(_number(budget, "budget"), cautious=cautious)[0])
+        if found < 0:
+            bills = self.bound if cautious else self.cost
+            what = "upper bound of a mean bill" if cautious else "mean bill"
+            raise ValueError(
+                f"budget is {budget:g}: no point fits, the lowest {what} is {bills.min():g}. Raise the budget to that, "
+                "or add cheaper points."
+            )
+        return self.points[found]
+
+    def cheapest(self, score: float) -> Point:
+        """The cheapest point with at least this validation score; ties go to the better."""
+        score = _number(score, "score")
+        good = np.flatnonzero(self.score >= score)
+        if len(good) == 0:
+            raise ValueError(
+                f"score is {score:g}: no point reaches it, the best is {self.score.max():g}."
+            )
+        order = np.lexsort((good, -self.score[good], self.cost[good]))
+        return self.points[int(good[order[0]])]
+
+    def within(self, tolerance: float = 0.01) -> Point:
+        """The cheapest point whose validation score is at most ``tolerance`` below the best."""
+        if not _number(tolerance, "tolerance") >= 0:
+            raise ValueError(f"tolerance is {tolerance!r}: it is a number of at least 0.")
+        return self.cheapest(float(self.score.max()) - tolerance)
+
+    # Summaries ------------------------------------------------------------------------------------
+
+    def area(self, full_cost: float | None = None, *, part: str = "validation") -> float:
+        """Area under the step curve from 0 to the full cost, divided by the full cost.
+
+        Below the cheapest point the score counts as 0. It is the mean score over all budgets.
+        """
+        full = self.full_cost if full_cost is None else float(full_cost)
+        if not full > 0:
+            raise ValueError(f"full_cost is {full:g}: it is a number above 0.")
+        starts = np.unique(np.append(self.cost[self.cost < full], 0.0))
+        scores = np.nan_to_num(self.step(starts, part=part))
+        return float((scores * np.diff(np.append(starts, full))).sum() / full)
+
+    def mean_score(
+        self,
+        n: int = 60,
+        lowest: float = 0.005,
+        *,
+        full_cost: float | None = None,
+        part: str = "test",
+    ) -> float:
+        """Mean score over budgets evenly spaced in the logarithm, a share of the full cost each.
+
+        Parameters
+        ----------
+        n : int, default=60
+            Budgets.
+        lowest : float, default=0.005
+            The lowest budget as a share of the full cost; the highest is the full cost.
+        full_cost : float, optional
+            What the shares refer to.
+        part : {"validation", "test"}, default="test"
+            Which score to report. Budgets that nothing fits count as 0.
+        """
+        full = self.full_cost if full_cost is None else float(full_cost)
+        return float(np.nan_to_num(self.step(full * np.geomspace(lowest, 1, n), part=part)).mean())
+
+    # Out and in -----------------------------------------------------------------------------------
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One line per point; parameters in columns named ``param_*``."""
+        import pandas as pd
+
+        lines = []
+        for point in self.points:
+            line = {f.name: getattr(point, f.name) for f in fields(point) if f.name != "params"}
+            line["stage"] = -1 if point.stage is None else point.stage
+            lines.append(line | {f"param_{name}": value for name, value in point.params.items()})
+        return pd.DataFrame(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON; parameters that are not plain become text."""
+        return {
+            "format": FORMAT,
+            "unit": self.unit,
+            "score_name": self.score_name,
+            "full_cost": self.full_cost,
+            "points": [
+                {
+                    key: _plain(value)
+                    for key, value in asdict(point).items()
+                    if value is not None and not (isinstance(value, float) and math.isnan(value))
+                }
+                for point in self.points
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Frontier:
+        """Read what :meth:`to_dict` wrote."""
+        if data.get("format") != FORMAT:
+            raise ValueError(
+                f"the frontier has format {data.get('format')!r}, this version reads {FORMAT}."
+            )
+        return cls(
+            data["points"],
+            unit=data["unit"],
+            score_name=data["score_name"],
+            full_cost=data["full_cost"],
+        )
+
+    @classmethod
+    def join(cls, frontiers: Mapping[str, Frontier]) -> Frontier:
+        """One frontier of several methods; points carry the name of theirs."""
+        points = [
+            Point(**{**vars(point), "method": name})
+            for name, one in frontiers.items()
+            for point in one
+        ]
+        if not points:
+            raise ValueError("frontiers is empty: join needs at least one.")
+        some = next(iter(frontiers.values()))
+        full = max(one.full_cost for one in frontiers.values())
+        return cls(points, unit=some.unit, score_name=some.score_name, full_cost=full)
+
+
+def pareto_indices(cost: Floats, score: Floats) -> Indices:
+    """Non-dominated points by ascending cost; of equal points the first."""
+    order = np.lexsort((np.arange(len(cost)), -score, cost))
+    before = np.maximum.accumulate(np.concatenate([[-np.inf], score[order][:-1]]))
+    return order[score[order] > before]
+
+
+def _below(frontier: Frontier, first: int, middle: int, last: int) -> bool:
+    """Whether the middle point is not above the line from the first to the last."""
+    x, y = frontier.cost, frontier.score
+    run, rise = x[last] - x[first], y[last] - y[first]
+    return bool((y[middle] - y[first]) * run <= rise * (x[middle] - x[first]))
+
+
+def _read_point(point: Point | Mapping[str, Any], number: int) -> Point:
+    if isinstance(point, Mapping):
+        known = {f.name for f in fields(Point)}
+        if not {"cost", "score"} <= set(point) or not set(point) <= known:
+            raise ValueError(
+                f"points[{number}] has the keys {sorted(point)}: it needs cost and score, and may have "
+                f"{', '.join(sorted(known - {'cost', 'score'}))}."
+            )
+        point = Point(**{**point, "cost": float(point["cost"]), "score": float(point["score"])})
+    if not (math.isfinite(point.cost) and point.cost >= 0 and math.isfinite(point.score)):
+        raise ValueError(
+            f"points[{number}] has cost {point.cost} and score {point.score}: a cost is a number >= 0, a score a "
+            "number. Leave out points that could not be scored."
+        )
+    return point
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r}: it is a number.") from None
+    if math.isnan(number):
+        raise ValueError(f"{what} is nan: it is a number.")
+    return number
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -1,0 +1,61 @@
+"""From a choice of a comparison back to a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worthwhile.frontier._compare import _read
+from worthwhile.frontier._comparison import Choice
+from worthwhile.frontier._measure import train
+from worthwhile.frontier._methods import Task, read_methods
+from worthwhile.frontier._stages import cut
+
+
+def train_choice(choice: Choice, X: Any, y: Any, costs: Any = None, random_state: int = 0) -> Any:
+    """Fit the model that a comparison chose, on all the rows given.
+
+    Parameters
+    ----------
+    choice : Choice
+        From ``Comparison.best(budget=...)``; parameters and stage are those of the first split.
+    X, y, costs
+        As for :func:`~worthwhile.compare`.
+    random_state : int, default=0
+        Seed of the method.
+
+    Returns
+    -------
+    estimator or None
+        None where the choice is to buy nothing and answer with the prior.
+
+    Examples
+    --------
+    >>> import worthwhile
+    >>> from worthwhile.frontier import train_choice
+    >>> heart = worthwhile.datasets.load_heart()
+    >>> found = worthwhile.compare(heart.data, heart.target, heart.costs, ["greedy-miser"], [60], effort=3)
+    >>> model = train_choice(found.best(budget=60), heart.data, heart.target, heart.costs)
+    >>> bool(model.cost(heart.data).mean() < heart.costs.total)
+    True
+    """
+    point = choice.points[0]
+    if not point.params and point.stage is None:
+        return None
+    rows, _, _ = _read(X, y, costs)
+    estimator = make_method(choice.method, X, y, costs, random_state)
+    return cut(train(estimator, point.params, rows), point.stage)
+
+
+def make_method(name: str, X: Any, y: Any, costs: Any = None, random_state: int = 0) -> Any:
+    """An unfitted estimator of a method by name, set up for the data; for ``BudgetSearchCV``.
+
+    Examples
+    --------
+    >>> import worthwhile
+    >>> heart = worthwhile.datasets.load_heart()
+    >>> type(make_method("greedy-miser", heart.data, heart.target, heart.costs)).__name__
+    'GreedyMiserClassifier'
+    """
+    rows, resolved, n_classes = _read(X, y, costs)
+    task = Task(rows, resolved, n_classes, random_state)
+    return read_methods([name], task)[name].build(task)

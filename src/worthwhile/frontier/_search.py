@@ -1,0 +1,403 @@
+"""From a budget to a model."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
+
+from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
+from worthwhile.costs import QUANTA_PER_UNIT, budget_quanta
+from worthwhile.exceptions import WorthwhileWarning
+from worthwhile.frontier._delegate import Delegate
+from worthwhile.frontier._folds import make_folds
+from worthwhile.frontier._identity import digest
+from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring
+from worthwhile.frontier._margin import (
+    critical_value,
+    influences,
+    make_blocks,
+    margins,
+    standard_errors,
+)
+from worthwhile.frontier._measure import Judge, LabelledRows, bills, train
+from worthwhile.frontier._points import Frontier, Point, pareto_indices
+from worthwhile.frontier._stages import cut
+from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
+from worthwhile.frontier._tune import Refit, dearer_point, spend
+
+Floats = npt.NDArray[np.float64]
+
+
+class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
+    """Find the best model whose mean bill on new rows stays within a budget.
+
+    The estimator's own trade-off is swept in cross-validation (with every stage of models that can
+    be cut, at no extra training), the best validation score within the budget is chosen, and that
+    model is fitted again on all rows. Afterwards the search is that model: ``predict``,
+    ``acquired``, ``cost``, ``session`` and ``save`` are its own.
+
+    Parameters
+    ----------
+    estimator : estimator of worthwhile
+        Anything with ``trade_off_grid``.
+    budget : number
+        Largest mean bill, in the unit of the prices.
+    param_grid : dict or list of dicts, optional
+        Further parameters to try, as for ``GridSearchCV``; the trade-off is swept for each.
+    trade_off : list of dicts, optional
+        Points of the trade-off, instead of the estimator's own.
+    cv : int, splitter or iterable, default=5
+        Folds. A number keeps classes in proportion, and queries and groups whole.
+    scoring : str or callable, optional
+        What to be best in, larger is better; None is the estimator's own score. A callable that
+        takes ``qid`` gets it.
+    confidence : float, default=0.95
+        With what probability the mean bill of new rows is to stay within the budget.
+    horizon : number, optional
+        Over how many new rows the mean is meant; None is as many as ``fit`` got, inf the long run.
+    refine : int, default=2
+        How often to put points between neighbours on the trade-off whose bills lie more than a
+        tenth apart, so that there is a model for every budget.
+    tune : int, default=4
+        How many models to fit between the chosen point and the next dearer one, to use what is left
+        of the budget. 0 keeps to the points that were validated.
+    refit : bool, default=True
+        Whether to fit the chosen model on all rows; without it there is only the frontier.
+    n_jobs : int, optional
+        Units at a time, by joblib. None is one at a time, which itself uses all cores, or what the
+        joblib backend says.
+    resume : path, optional
+        A journal. Finished units are kept in it; a search that was killed and is started again
+        with the same data and parameters goes on from there, to the identical result. Budget,
+        confidence and horizon may change: nothing is trained again but on all rows. Functions are
+        known again by their code; what they call is not looked at.
+    scoring_name : str, optional
+        By what the journal knows ``scoring``, where it is an object that a later process could not
+        know again. Change the name when the scoring changes.
+    verbose : int, default=0
+        1 shows progress on stderr, with the time that remains.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen model, fitted on all rows.
+    best_params_, best_stage_ : dict, int or None
+        Parameters of the chosen point, and how many stages the model was cut to.
+    best_score_, best_cost_ : float
+        Validation score and mean validation bill of the chosen point.
+    tuned_params_ : dict
+        Parameters of the model: those of the chosen point, or between it and the next dearer one.
+    expected_cost_, best_bound_ : float
+        The mean bill to expect of the model on new rows, and what it stays below with the wanted
+        confidence.
+    frontier_ : Frontier
+        Every point, with errors and bounds.
+    critical_value_ : float
+        How many standard errors the bounds allow for having chosen among many points.
+    n_splits_ : int
+        Folds.
+    n_refits_ : int
+        Models fitted on all rows until one kept the budget.
+    scorer_ : callable
+        The scorer.
+
+    Notes
+    -----
+    **The margin.** A mean bill that was seen errs. The margin covers the largest error that all
+    points of the Pareto set make together (a Gaussian multiplier bootstrap over 256 blocks of rows;
+    a query or group is never divided between blocks), and the noise of a mean over ``horizon`` new
+    rows.
+
+    **The refit.** The model fitted on all rows is not one of those that were validated, and may buy
+    more or less than they did. Of the points whose mean validation bill is within the budget, the
+    best is fitted and billed on its own training rows; from cross-validation it is known how much
+    more new rows pay than training rows. If that bill and the margin are over the budget, the next
+    best point has its turn; so it has if the model pays clearly less than every model of its folds,
+    or than half of their mean, since it is then not what was validated.
+
+    **The rest of the budget.** Points lie apart, and a refit may cost less than its folds did. If the
+    points that follow by their bills have better scores, up to the first over the budget, models
+    between the chosen point and that one are fitted by bisection, and the dearest whose bound keeps
+    the budget is taken. Both ends are validated, what lies between them is not: figures of validation
+    remain those of the chosen point.
+
+    A budget that no point fits is refused. A model that buys nothing is chosen only with a
+    ``WorthwhileWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
+    one never leads to a worse validation score.
+
+    Examples
+    --------
+    >>> import worthwhile
+    >>> heart = worthwhile.datasets.load_heart()
+    >>> miser = worthwhile.GreedyMiserClassifier(costs=heart.costs, n_rounds=20)
+    >>> search = worthwhile.BudgetSearchCV(miser, budget=60, cv=3).fit(heart.data, heart.target)
+    >>> bool(search.best_cost_ <= search.best_bound_ <= 60)
+    True
+    >>> session = search.session(budget=30)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "confidence": [Interval(Real, 0.5, 1, closed="left")],
+        "horizon": [None, Interval(Real, 0, None, closed="right")],
+        "refine": [Interval(Integral, 0, None, closed="left")],
+        "tune": [Interval(Integral, 0, None, closed="left")],
+        "refit": ["boolean"],
+        "n_jobs": [None, Integral],
+        "resume": [None, str, os.PathLike],
+        "scoring_name": [None, str],
+        "verbose": ["verbose"],
+    }
+
+    best_estimator_: Any
+    frontier_: Frontier
+
+    def __init__(
+        self,
+        estimator: Any,
+        budget: float,
+        *,
+        param_grid: Any = None,
+        trade_off: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        confidence: float = 0.95,
+        horizon: float | None = None,
+        refine: int = 2,
+        tune: int = 4,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        resume: Any = None,
+        scoring_name: str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.budget = budget
+        self.param_grid = param_grid
+        self.trade_off = trade_off
+        self.cv = cv
+        self.scoring = scoring
+        self.confidence = confidence
+        self.horizon = horizon
+        self.refine = refine
+        self.tune = tune
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.resume = resume
+        self.scoring_name = scoring_name
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, qid: Any = None
+    ) -> BudgetSearchCV:
+        """Search, choose, and fit the chosen model.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Rows.
+        y : array (n,)
+            Targets.
+        sample_weight : array (n,), optional
+            Weights for fitting; scores and bills count every row once.
+        groups, qid : array (n,), optional
+            Rows of one group, or of one query, are never in both parts of a fold.
+        """
+        limit = self._check()
+        rows, groups = _read_rows(X, y, sample_weight, groups, qid)
+        judge = Judge.of(self.estimator, self.scoring)
+        folds = make_folds(self.cv, self.estimator, rows, groups)
+        blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
+        estimator, journal = self._open_journal(rows, groups, folds)
+        sweep = Sweep(
+            estimator, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose)
+        )  # fmt: skip
+        sweep.run(make_candidates(estimator, rows, self.param_grid, self.trade_off))
+        for _ in range(self.refine):
+            if not (more := sweep.refine()):
+                break
+            sweep.run(more)
+        self.scorer_, self.n_splits_ = judge.scorer, len(folds)
+        measured = sweep.measured()
+        self._draw_frontier(sweep, measured)
+        if self.refit:
+            self._choose(sweep, measured, estimator, limit)
+        return self
+
+    # Steps of fit ---------------------------------------------------------------------------------
+
+    def _check(self) -> float:
+        """Refuse bad parameters; the budget in quanta."""
+        self._validate_params()
+        if not all(hasattr(self.estimator, name) for name in ("trade_off_grid", "cost")):
+            raise TypeError(
+                f"estimator is a {type(self.estimator).__name__}: a search needs an estimator of worthwhile, with "
+                "trade_off_grid and cost."
+            )
+        if self.budget is None:
+            raise ValueError("budget is None: give the largest mean bill, inf for no limit.")
+        limit = budget_quanta(self.budget)
+        return math.inf if limit is None else limit
+
+    def _open_journal(
+        self, rows: LabelledRows, groups: Any, folds: Any
+    ) -> tuple[Any, Journal | None]:
+        """The journal, and an estimator whose seed the journal remembers."""
+        if self.resume is None:
+            return self.estimator, None
+        identity = {
+            "X": digest(rows.X),
+            "y": digest(np.asarray(rows.y)),
+            "sample_weight, qid or groups": digest([rows.weight, rows.qid, groups]),
+            "estimator": identify_estimator(self.estimator),
+            "cv": digest(folds),
+            "scoring": identify_scoring(self.scoring, self.scoring_name),
+        }
+        journal = Journal(self.resume, identity, is_unit)
+        estimator = self.estimator
+        if estimator.get_params(deep=False).get("random_state", 0) is None:
+            estimator = clone(estimator).set_params(random_state=journal.seed)
+        return estimator, journal
+
+    def _draw_frontier(self, sweep: Sweep, measured: list[Measured]) -> None:
+        """Means, errors and bounds of all points."""
+        held = np.concatenate([rows for _, rows in sweep.folds])
+        counts = np.bincount(sweep.blocks[held], minlength=int(sweep.blocks.max()) + 1).astype(
+            float
+        )
+        sums = np.array([m.sums for m in measured]) / QUANTA_PER_UNIT
+        cost = sums.sum(axis=1) / counts.sum()
+        score = np.array([m.scores.mean() for m in measured])
+        if not np.isfinite(score).all():
+            bad = measured[int(np.flatnonzero(~np.isfinite(score))[0])]
+            raise ValueError(
+                f"scoring gave {bad.scores.tolist()} for {sweep.candidates[bad.candidate].params}: a score is a finite "
+                "number in every fold."
+            )
+        pulls = influences(sums, counts)
+        errors = standard_errors(pulls)
+        self.critical_value_ = critical_value(pulls[pareto_indices(cost, score)], self.confidence)
+        new = len(sweep.rows) if self.horizon is None else self.horizon
+        width = margins(errors, self.critical_value_, self.confidence, int(counts.sum()), new)
+        self._margins = width
+        folds = len(sweep.folds)
+        spread = [
+            float(m.scores.std(ddof=1) / math.sqrt(folds)) if folds > 1 else math.nan
+            for m in measured
+        ]
+        costs = getattr(self.estimator, "costs", None)
+        self.frontier_ = Frontier(
+            [
+                Point(
+                    float(cost[i]), float(score[i]), float(errors[i]), spread[i], float(cost[i] + width[i]),
+                    dict(sweep.candidates[m.candidate].params), m.stage,
+                )
+                for i, m in enumerate(measured)
+            ],
+            unit=getattr(costs, "unit", ""),
+            score_name=_score_name(self.estimator, self.scoring),
+        )  # fmt: skip
+
+    def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
+        """Fit points within the budget on all rows, best first, until one keeps it with the margin."""
+        frontier = self.frontier_
+        quanta = np.rint(frontier.cost * QUANTA_PER_UNIT)
+        models: dict[int, Any] = {}
+        lowest = math.inf
+        for i in (int(i) for i in frontier._order() if quanta[i] <= limit):
+            point = measured[i]
+            if point.candidate not in models:
+                models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
+            model = cut(models[point.candidate], point.stage)
+            found = self._refit(model, frontier[i].params, sweep.rows, point.gap, self._margins[i])
+            lowest = min(lowest, max(frontier[i].cost, found.bound))
+            validated = found.bill >= point.least - self._margins[i]
+            if validated and round(found.bound * QUANTA_PER_UNIT) <= limit:
+                self.n_refits_ = len(models)
+                return self._keep(self._tune(sweep, measured, estimator, i, found), i)
+        lowest = lowest if models else float(frontier.bound.min())
+        raise ValueError(
+            f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
+            f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. "
+            "Raise the budget to that, lower confidence, or give cheaper points in trade_off."
+        )
+
+    def _refit(
+        self, model: Any, params: Any, rows: LabelledRows, gap: float, margin: float
+    ) -> Refit:
+        """Bill a model on its training rows: new rows pay the gap more, and no more than the margin on top."""
+        bill = float(bills(model, rows).mean()) / QUANTA_PER_UNIT
+        return Refit(model, params, bill, bill + gap, bill + gap + margin)
+
+    def _tune(
+        self, sweep: Sweep, measured: list[Measured], estimator: Any, i: int, found: Refit
+    ) -> Refit:
+        """Spend what a refit leaves of the budget, where the next dearer point is better."""
+        j = dearer_point(sweep, measured, self.frontier_, i, self.budget) if self.tune else None
+        if j is None:
+            return found
+        # What lies between two points is taken to be as uncertain as the worse of them.
+        gap = max(measured[i].gap, measured[j].gap)
+        margin = max(self._margins[i], self._margins[j])
+
+        def fit(params: dict[str, Any]) -> Refit:
+            model = cut(train(estimator, params, sweep.rows), measured[i].stage)
+            return self._refit(model, params, sweep.rows, gap, margin)
+
+        return spend(found, self.frontier_[j].params, self.budget, self.tune, fit)
+
+    def _keep(self, found: Refit, index: int) -> None:
+        point = self.frontier_[index]
+        self.best_estimator_, self.best_index_ = found.model, index
+        self.best_params_, self.best_stage_ = point.params, point.stage
+        self.best_score_, self.best_cost_ = point.score, point.cost
+        self.tuned_params_, self.expected_cost_ = found.params, found.expected
+        self.best_bound_ = max(point.cost, found.bound)
+        if point.cost == found.bill == 0 and self.budget > 0 and self.frontier_.cost.max() > 0:
+            warnings.warn(
+                f"budget={self.budget:g}: the best model within it buys nothing. The cheapest that buys costs "
+                f"{self.frontier_.cost[self.frontier_.cost > 0].min():g} on average.",
+                WorthwhileWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags = inner.input_tags
+        return tags
+
+
+def _read_rows(X: Any, y: Any, weight: Any, groups: Any, qid: Any) -> tuple[LabelledRows, Any]:
+    """Check that everything has one entry per row."""
+    X, y = indexable(X, y)
+    found = []
+    for values, what in ((weight, "sample_weight"), (groups, "groups"), (qid, "qid")):
+        if values is not None:
+            values = column_or_1d(values)
+            if len(values) != len(y):
+                raise ValueError(
+                    f"{what} has {len(values)} entries for {len(y)} rows: give one per row."
+                )
+        found.append(values)
+    check_consistent_length(X, y)
+    return LabelledRows(X, y, found[0], found[2]), found[1]
+
+
+def _score_name(estimator: Any, scoring: Any) -> str:
+    if isinstance(scoring, str):
+        return scoring
+    if scoring is None:
+        return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "R2"
+    return str(getattr(scoring, "metric", getattr(scoring, "__name__", "score")))

@@ -1,0 +1,288 @@
+"""What to buy next given what is known, and the answer so far.
+
+A :class:`Policy` is a fitted model seen from the till: immutable, made of plain arrays, free of
+numba and scikit-learn until a batch is asked for. A :class:`Case` is one row on its way through
+it. Everything an estimator predicts comes from its policy, so a batch, a session and a stored
+model cannot disagree about what a model is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.costs import Costs
+from worthwhile.policy.foreign import Foreign, digest_of
+from worthwhile.policy.output import Output
+
+Floats = npt.NDArray[np.float64]
+Bundle = tuple[int, ...]
+"""Features that are bought together or not at all."""
+
+State = tuple[dict[str, Any], dict[str, Any]]
+"""Settings as JSON values, and arrays (or nested policies) by name."""
+
+LARGEST = 1e100
+"""No honest model holds a larger number, and a product with it might overflow."""
+
+
+def are_moderate(*arrays: Any) -> bool:
+    """Whether all numbers are finite, and small enough to be multiplied."""
+    return all(bool((np.abs(array) <= LARGEST).all()) for array in arrays)
+
+
+class Outcome(NamedTuple):
+    """What happened to the rows of a batch."""
+
+    raw: Floats
+    """Raw output, (n, n_raw)."""
+    acquired: npt.NDArray[np.bool_]
+    """What was bought, (n, d)."""
+    evaluated: npt.NDArray[np.int64]
+    """Trees or stages evaluated, (n,)."""
+
+
+class Case(ABC):
+    """One row on its way through a policy.
+
+    The state may depend only on the calls made so far: a session is stored as its calls and
+    resumed by making them again.
+    """
+
+    evaluated: int = 0
+    """Trees or stages evaluated so far; grows only in :meth:`wants`."""
+
+    @abstractmethod
+    def wants(self, left: int | None) -> list[Bundle]:
+        """Bundles that are now certain to be read and not yet known, in a fixed order; [] when done.
+
+        The order must not depend on how many of them are bought at a time: new wants go to the
+        end. ``left`` is the money left in quanta (None: no limit); evaluations that the case
+        starts here must fit into it.
+        """
+
+    @abstractmethod
+    def learn(self, feature: int, value: float) -> None:
+        """Take in a value; NaN if it came back empty. It need not have been wanted."""
+
+    def learn_all(self, values: Mapping[int, float]) -> None:
+        """Take in several values in this order."""
+        for feature, value in values.items():
+            self.learn(feature, value)
+
+    @abstractmethod
+    def refuse(self, bundle: Bundle) -> None:
+        """These cannot be had: too dear for the budget, or not available. Go on without them."""
+
+    @abstractmethod
+    def answer(self) -> Floats:
+        """Raw output with what is known now, (n_raw,). Always possible."""
+
+    def why(self, feature: int) -> str:
+        """In a few words, why a wanted feature is wanted."""
+        return "the model reads it next"
+
+
+class Policy(ABC):
+    """A fitted model as a buyer.
+
+    Parameters
+    ----------
+    costs : Costs
+        Resolved against the columns of the training data.
+    output : Output
+        How raw outputs become predictions.
+    """
+
+    kind: ClassVar[str]
+    """Name in model files."""
+
+    exact: ClassVar[bool] = True
+    """Batch and session agree to the last bit; False where a foreign library does the arithmetic."""
+
+    def __init__(self, costs: Costs, output: Output) -> None:
+        self.costs = costs
+        self.output = output
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.costs.n_features
+
+    @property
+    @abstractmethod
+    def reads(self) -> npt.NDArray[np.intp]:
+        """Columns that some row may read, ascending."""
+
+    @abstractmethod
+    def begin(self) -> Case:
+        """Start a row."""
+
+    def check_budget(self) -> None:  # noqa: B027  most policies can always answer in part
+        """Refuse, with advice, if the policy cannot run under a budget."""
+
+    def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
+        """Run all rows of X, each with at most ``limit`` quanta to spend.
+
+        This drives one case after the other and is right for every policy; subclasses replace it
+        by something fast that gives the same bits. ``billed=False`` allows ``acquired`` to be
+        left empty, shape (0, d).
+        """
+        rows = [run_case(self, row, limit) for row in X]
+        return Outcome(
+            np.array([raw for raw, _, _ in rows]).reshape(len(rows), -1),
+            np.array([bought for _, bought, _ in rows]).reshape(-1, self.n_features),
+            np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
+        )
+
+    def bills(self, outcome: Outcome) -> npt.NDArray[np.int64]:
+        """Bill of each row of a batch that was run with ``billed=True``, in quanta, (n,)."""
+        return self.costs.quanta(outcome.acquired, outcome.evaluated)
+
+    @abstractmethod
+    def state(self) -> State:
+        """Settings and arrays for a model file, costs and output left out."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, costs: Costs, output: Output, state: State) -> Policy:
+        """Read what :meth:`state` wrote. Raise ValueError for anything that is unsafe to run."""
+
+    def fingerprint(self) -> str:
+        """Digest of all that decides purchases and answers; stored sessions check it."""
+        if not hasattr(self, "_fingerprint"):
+            digest = hashlib.sha256(repr((self.kind, self.output.kind)).encode())
+            # Sorted: a model file does not keep the order of the groups, which does not matter.
+            digest.update(json.dumps(self.costs.to_dict(), sort_keys=True).encode())
+            classes = self.output.classes
+            digest.update(repr(None if classes is None else classes.tolist()).encode())
+            _update(digest, self._identity())
+            self._fingerprint = digest.hexdigest()[:16]
+        return self._fingerprint
+
+    def _identity(self) -> Any:
+        """What the digest is made of, besides kind, output and prices."""
+        return self.state()
+
+
+def run_case(
+    policy: Policy, row: Sequence[float] | Floats, limit: int | None
+) -> tuple[Floats, npt.NDArray[np.bool_], int]:
+    """Drive one row to its end: raw output, purchases, evaluations. The order of law 5 lives here."""
+    case = policy.begin()
+    bought = np.zeros(policy.n_features, dtype=bool)
+    till = Till(policy.costs, limit)
+    while bundles := case.wants(till.left(case.evaluated)):
+        for bundle in bundles:
+            if not till.buy(bundle, case.evaluated):
+                case.refuse(bundle)
+                continue
+            for feature in bundle:
+                bought[feature] = True
+                case.learn(feature, float(row[feature]))
+    return case.answer(), bought, case.evaluated
+
+
+class Till:
+    """What one row has bought and what that leaves, in whole quanta."""
+
+    def __init__(self, costs: Costs, limit: int | None) -> None:
+        self._price, self._group, self._fee = costs.lists
+        self._evaluation = costs.flat.evaluation
+        self._have: set[int] = set()
+        self._open: set[int] = set()
+        self.limit = limit
+        self.spent = 0
+        """Spent on features and fees."""
+
+    def bill(self, evaluated: int) -> int:
+        """The purchases and ``evaluated`` evaluations."""
+        return self.spent + evaluated * self._evaluation
+
+    def left(self, evaluated: int) -> int | None:
+        """Money left after the purchases and ``evaluated`` evaluations; None without a limit."""
+        return None if self.limit is None else self.limit - self.bill(evaluated)
+
+    def quote(self, bundle: Bundle) -> list[tuple[int, int, int]]:
+        """Feature, own price and fee of each member that is not paid for yet."""
+        return self._draft(bundle)[0]
+
+    def _draft(self, bundle: Bundle) -> tuple[list[tuple[int, int, int]], int]:
+        """The lines of a purchase, and what it costs."""
+        opened, lines, amount = self._open.copy(), [], 0
+        have, price, group = self._have, self._price, self._group
+        for feature in bundle:
+            if feature in have:
+                continue
+            fee, own, of = 0, price[feature], group[feature]
+            if of >= 0 and of not in opened:
+                opened.add(of)
+                fee = self._fee[of]
+            lines.append((feature, own, fee))
+            amount += own + fee
+        return lines, amount
+
+    def buy(self, bundle: Bundle, evaluated: int) -> bool:
+        """Buy a whole bundle if it fits; say whether it did."""
+        amount = self._draft(bundle)[1]
+        left = self.left(evaluated)
+        if left is not None and amount > left:
+            return False
+        self.spent += amount
+        self.take(bundle)
+        return True
+
+    def pay(self, bundle: Bundle) -> tuple[Bundle, dict[int, int]]:
+        """Pay list prices and the fees that they open, whatever is left.
+
+        Gives what was not paid for before, and the fees by the feature that opened the group.
+        """
+        new = tuple(feature for feature in bundle if feature not in self._have)
+        fees = {f: fee for f, _, fee in self._draft(new)[0] if fee} if self._fee else {}
+        self.spent += sum(map(self._price.__getitem__, new)) + sum(fees.values())
+        self.take(new)
+        return new, fees
+
+    def copy(self) -> Till:
+        """A till to draft purchases on."""
+        twin = object.__new__(Till)
+        twin.__dict__.update(self.__dict__, _have=set(self._have), _open=set(self._open))
+        return twin
+
+    def take_alone(self, feature: int) -> None:
+        """Note a feature that was had outside the list price: the fee of its group stays due."""
+        self._have.add(feature)
+
+    def take(self, bundle: Bundle) -> None:
+        """Note features as paid for at their list price, and their groups as opened."""
+        self._have.update(bundle)
+        if self._fee:
+            group = self._group
+            self._open.update(group[feature] for feature in bundle if group[feature] >= 0)
+
+
+def _update(digest: Any, item: Any) -> None:
+    """Feed nested state into a digest."""
+    if isinstance(item, np.ndarray):
+        digest.update(
+            repr((item.dtype.str, item.shape)).encode() + np.ascontiguousarray(item).tobytes()
+        )
+    elif isinstance(item, Foreign):
+        digest.update(digest_of(item.value))
+    elif isinstance(item, Policy):
+        digest.update(item.fingerprint().encode())
+    elif isinstance(item, Mapping):
+        for key in sorted(item):
+            digest.update(str(key).encode())
+            _update(digest, item[key])
+    elif isinstance(item, (list, tuple)):
+        for part in item:
+            _update(digest, part)
+    else:
+        digest.update(repr(item).encode())

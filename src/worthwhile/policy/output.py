@@ -1,0 +1,106 @@
+"""How a raw output becomes a prediction and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core import links
+from worthwhile.core.quiet import quiet
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+KINDS = ("value", "log-odds", "logits", "probabilities", "score", "scores", "votes")
+
+
+class Output:
+    """The last step of every prediction, the same for a batch, a session and a stored model.
+
+    Parameters
+    ----------
+    kind : str
+        What the raw columns are: "value" (regression, one column per target), "log-odds" (binary,
+        one column), "logits" (one column per class, softmax), "probabilities" (one per class),
+        "score" (binary, sign decides, no probabilities), "scores" (largest decides, no
+        probabilities), "votes" (first the votes of each class, then the weights of each class,
+        which give the probabilities).
+    classes : array, optional
+        Labels; None for regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> output = Output("log-odds", np.array(["no", "yes"]))
+    >>> output.predict(np.array([[0.4], [-2.0]])).tolist()
+    ['yes', 'no']
+    """
+
+    def __init__(self, kind: str, classes: Array | None = None) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"output kind is {kind!r}: it is one of {', '.join(KINDS)}.")
+        if (classes is None) != (kind == "value"):
+            raise ValueError(
+                f"output kind {kind!r} {'has no' if kind == 'value' else 'needs'} classes."
+            )
+        self.kind = kind
+        self.classes = classes
+
+    @property
+    def n_raw(self) -> int | None:
+        """Number of raw columns; None where any number will do."""
+        if self.classes is None:
+            return None
+        if self.kind in ("log-odds", "score"):
+            return 1
+        return len(self.classes) * (2 if self.kind == "votes" else 1)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether :meth:`probabilities` can be asked for."""
+        return self.kind in ("log-odds", "logits", "probabilities", "votes")
+
+    def winner(self, raw: Floats) -> npt.NDArray[np.intp]:
+        """Index of the predicted class; ties go to the lower one."""
+        if self.kind in ("log-odds", "score"):
+            return (raw[:, 0] > 0).astype(np.intp)
+        assert self.classes is not None
+        best: npt.NDArray[np.intp] = np.argmax(raw[:, : len(self.classes)], axis=1)
+        return best
+
+    def predict(self, raw: Floats) -> Array:
+        """Labels, or values for regression."""
+        if self.classes is None:
+            return raw[:, 0] if raw.shape[1] == 1 else raw
+        labels: Array = self.classes[self.winner(raw)]
+        return labels
+
+    @quiet
+    def probabilities(self, raw: Floats) -> Floats:
+        """Probability of each class, (n, n_classes)."""
+        if self.kind == "log-odds":
+            positive = links.sigmoid(raw[:, 0])
+            return np.column_stack([1.0 - positive, positive])
+        if self.kind == "logits":
+            return links.softmax(raw)
+        if self.kind == "probabilities":
+            return np.array(raw)
+        if self.kind == "votes":
+            assert self.classes is not None
+            weights = np.ascontiguousarray(raw[:, len(self.classes) :])
+            shares: Floats = weights / links.row_sums(weights)[:, None]
+            return shares
+        raise AttributeError(f"a model with {self.kind} output has no probabilities: use predict.")
+
+    @quiet
+    def decision(self, raw: Floats) -> Floats:
+        """What scikit-learn calls the decision function."""
+        if self.kind in ("log-odds", "score"):
+            return raw[:, 0]
+        assert self.classes is not None
+        scores = raw[:, : len(self.classes)]
+        if len(self.classes) == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores

@@ -1,0 +1,1 @@
+"""Policies that choose what to buy next."""

@@ -1,0 +1,210 @@
+"""Many sessions at once: each feature is fetched in one call for all rows that want it now."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.exceptions import ExtractionFailed
+from worthwhile.policy.base import Policy
+from worthwhile.runtime.extractors import Extractors
+from worthwhile.runtime.session import Session
+from worthwhile.runtime.values import UNAVAILABLE
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Predictions for many ids, with their bills.
+
+    Attributes
+    ----------
+    ids : list
+        As given.
+    sessions : list of Session
+        One per id, each with its ledger.
+    """
+
+    ids: list[Any]
+    sessions: list[Session]
+
+    @property
+    def predictions(self) -> npt.NDArray[Any]:
+        """Label or value of each id."""
+        return np.array([session.prediction for session in self.sessions])
+
+    @property
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Probability of each class for each id."""
+        return np.array([session.probabilities for session in self.sessions])
+
+    @property
+    def spent(self) -> npt.NDArray[np.float64]:
+        """Bill of each id."""
+        return np.array([session.spent for session in self.sessions])
+
+
+def run_sessions(
+    policy: Policy,
+    extractors: Extractors | Mapping[Any, Any],
+    ids: Sequence[Any],
+    budget: Any = None,
+    *,
+    on_failure: str = "raise",
+    sessions: Sequence[Session] | Mapping[Any, Session] | None = None,
+) -> Answers:
+    """Drive one session per id to its end.
+
+    Parameters
+    ----------
+    policy : Policy
+        The fitted model.
+    extractors : Extractors or mapping
+        Where values come from.
+    ids : sequence
+        What the extractors are called with.
+    budget : number, optional
+        Limit per row.
+    on_failure : {"raise", "answer"}
+        When an extractor fails for good: raise :class:`~worthwhile.exceptions.ExtractionFailed`,
+        which carries all sessions with everything already bought, or go on without the feature.
+    sessions : sequence or mapping by id of Session, optional
+        Resume these instead of starting new ones; each has its own budget.
+
+    Raises
+    ------
+    ExtractionFailed
+        See ``on_failure``.
+    BaseException
+        Whatever else stops the run, such as Ctrl-C, carries the same attributes: ``sessions`` (by
+        id, with everything already bought) and ``extractors`` (with all values fetched so far).
+    """
+    if on_failure not in ("raise", "answer"):
+        raise ValueError(f"on_failure is {on_failure!r}: it is 'raise' or 'answer'.")
+    if not isinstance(extractors, Extractors):
+        extractors = Extractors(extractors)
+    extractors.check(policy.costs, [int(column) for column in policy.reads])
+    ids = list(ids)
+    if wrong := [i for i in ids if not isinstance(i, Hashable)]:
+        raise TypeError(
+            f"ids has {wrong[0]!r}, a {type(wrong[0]).__name__}: values are kept per id, so give numbers, text or "
+            "tuples."
+        )
+    if sessions is None:
+        # The same id is the same case: one session, however often it is listed.
+        by_id = {i: Session(policy, budget=budget) for i in ids}
+    else:
+        by_id = _to_resume(policy, ids, budget, sessions)
+    run = _Run(policy, extractors, by_id, on_failure)
+    try:
+        run.to_end()
+    except ExtractionFailed as error:
+        error.sessions, error.extractors = by_id, extractors
+        raise
+    except BaseException as error:
+        stopped: Any = error
+        stopped.sessions, stopped.extractors = by_id, extractors
+        stopped.sessions = run.recovered()
+        error.add_note(
+            "Everything bought so far is kept. With this exception as error, go on with "
+            "predict_with(error.extractors, ids, resume=error.sessions)."
+        )
+        raise
+    return Answers(ids, [by_id[i] for i in ids])
+
+
+def _to_resume(
+    policy: Policy, ids: list[Any], budget: Any, sessions: Sequence[Session] | Mapping[Any, Session]
+) -> dict[Any, Session]:
+    """Sessions by id, of those that are given."""
+    if budget is not None:
+        raise ValueError(f"budget is {budget}: sessions that are resumed have their own; leave it.")
+    if isinstance(sessions, Mapping):
+        if missing := [i for i in ids if i not in sessions]:
+            raise ValueError(f"no session for id {missing[0]!r}: give one per id.")
+        sessions = [sessions[i] for i in ids]
+    if len(sessions) != len(ids):
+        raise ValueError(f"{len(sessions)} sessions for {len(ids)} ids: give one per id.")
+    by_id: dict[Any, Session] = {}
+    id_of: dict[int, Any] = {}
+    for i, session in zip(ids, sessions, strict=True):
+        if by_id.setdefault(i, session) is not session:
+            raise ValueError(f"id {i!r} has two sessions: the same id is the same case.")
+        if (other := id_of.setdefault(id(session), i)) != i:
+            raise ValueError(f"ids {other!r} and {i!r} share a session: give one per id.")
+        if session.policy is not policy and session.policy.fingerprint() != policy.fingerprint():
+            raise ValueError(f"session of id {i!r} belongs to another model.")
+    return by_id
+
+
+class _Run:
+    """Sessions on their way to the end."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        extractors: Extractors,
+        by_id: dict[Any, Session],
+        on_failure: str,
+    ) -> None:
+        self._costs, self._extractors = policy.costs, extractors
+        self._by_id, self._on_failure = by_id, on_failure
+        self._wanted: dict[Any, list[str | int]] = {}
+
+    def to_end(self) -> None:
+        """Ask, fetch and tell until nobody wants anything."""
+        while wanted := {i: names for i, s in self._by_id.items() if (names := s.ask())}:
+            self._wanted = wanted
+            self._one_round()
+
+    def _one_round(self) -> None:
+        """Fetch what is wanted now, tell it, and only then report what failed."""
+        values: dict[Any, dict[str | int, Any]] = {i: {} for i in self._wanted}
+        failed: dict[str | int, Exception] = {}
+        for feature, ids in self._by_feature().items():
+            try:
+                column = self._extractors.fetch(feature, ids, self._costs)
+            except Exception as error:
+                failed[feature] = error
+                if self._on_failure == "raise":
+                    continue
+                column = [UNAVAILABLE] * len(ids)
+            for i, value in zip(ids, column, strict=True):
+                values[i][feature] = value
+        for i, told in values.items():
+            if told:
+                self._by_id[i].tell(told)
+        if failed and self._on_failure == "raise":
+            feature, cause = next(iter(failed.items()))
+            raise ExtractionFailed(
+                f"extractor of {feature!r} failed for good ({type(cause).__name__}: {cause}). Everything bought so far "
+                "is kept: the sessions on this error can answer with it, or go on with predict_with(..., "
+                "resume=error.sessions).",
+                feature=feature,
+            ) from cause
+
+    def _by_feature(self) -> dict[str | int, list[Any]]:
+        """Who wants what now, in the order of the columns."""
+        wanted: dict[str | int, list[Any]] = {}
+        for i, names in self._wanted.items():
+            for name in names:
+                wanted.setdefault(name, []).append(i)
+        return {name: wanted[name] for name in sorted(wanted, key=self._costs.index)}
+
+    def recovered(self) -> dict[Any, Session]:
+        """The sessions with all that was fetched for them, wherever the run was stopped.
+
+        A session may have been stopped in the middle of a call. What it wrote down is whole: a
+        copy, which makes the calls again, is sound, and is told the rest.
+        """
+        sessions = {}
+        for i, session in self._by_id.items():
+            twin = sessions[i] = copy.copy(session)
+            fetched = self._extractors.remembered(self._wanted.get(i, ()), i)
+            if told := {f: value for f, value in fetched.items() if not twin.was_told(f)}:
+                twin.tell(told)
+        return sessions

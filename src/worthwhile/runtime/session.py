@@ -1,0 +1,340 @@
+"""One case, bought feature by feature: a state machine without I/O or clock."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.quiet import quiet
+from worthwhile.costs import as_float, budget_quanta, to_quanta
+from worthwhile.exceptions import BudgetExceeded, CostsError, SessionError
+from worthwhile.policy.base import Bundle, Policy, Till
+from worthwhile.runtime._stored import (
+    Stated,
+    Storable,
+    Told,
+    read_prices,
+    read_values,
+    write_prices,
+    write_values,
+)
+from worthwhile.runtime.ledger import Ledger
+from worthwhile.runtime.values import read_value
+
+Feature = str | int
+
+NAMES, PLAIN = frozenset({str, int}), frozenset({float})
+"""Types that names and values usually have."""
+
+
+class Session(Storable):
+    """A prediction in the making: it asks for what it needs next and keeps the bill.
+
+    Made by ``model.session()``. Each call of :meth:`ask` names the features that are now certain
+    to be read; :meth:`tell` gives their values. An answer can be read at any time.
+
+    Parameters
+    ----------
+    policy : Policy
+        The fitted model.
+    budget : number, optional
+        Never spend more than this; None is no limit.
+    one_by_one : bool, default=False
+        Ask for one feature at a time instead of all that are certain.
+
+    Examples
+    --------
+    >>> from worthwhile import Costs, datasets, PricedModel
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> heart = datasets.load_heart()
+    >>> tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(heart.data, heart.target)
+    >>> session = PricedModel(tree, heart.costs).session()
+    >>> patient = heart.data.iloc[0]
+    >>> while wanted := session.ask():
+    ...     session.tell({name: patient[name] for name in wanted})
+    >>> session.prediction == tree.predict(heart.data[:1])[0], session.spent > 0
+    (np.True_, True)
+    """
+
+    def __init__(self, policy: Policy, *, budget: Any = None, one_by_one: bool = False) -> None:
+        super().__init__()
+        limit = budget_quanta(budget)
+        if limit is not None:
+            policy.check_budget()
+        self.policy = policy
+        self.one_by_one = bool(one_by_one)
+        self.ledger = Ledger(policy.costs.unit)
+        self._case = policy.begin()
+        self._till = Till(policy.costs, limit)
+        self._known: dict[int, float] = {}
+        self._gone: set[int] = set()
+        self._pending: list[int] = []  # planned purchases in order; their money is reserved
+        self._asked: set[int] = set()
+        self._offered: list[Feature] = []  # the first of the pending ones, as they were asked for
+        self._evaluated = 0
+
+    # Driving it ----------------------------------------------------------------------------------
+
+    def ask(self) -> list[Feature]:
+        """Features that are now certain to be read, cut to what the budget pays; [] when done.
+
+        Asking again without telling gives the same list.
+        """
+        self._plan()
+        wanted = self._pending[:1] if self.one_by_one else self._pending
+        if not self._asked.issuperset(wanted):
+            self._asked.update(wanted)
+            self._note_event("ask")
+        self._offered = self.policy.costs.names_of(wanted)
+        return self._offered.copy()
+
+    def tell(self, values: Mapping[Any, Any], price: Any = None) -> None:
+        """Give values.
+
+        Parameters
+        ----------
+        values : mapping from feature to value
+            NaN or None: bought, came back empty, paid. :data:`~worthwhile.runtime.UNAVAILABLE`: cannot be had, not
+            paid. What was not asked for is taken as known already, for free.
+        price : number or mapping from feature to number, optional
+            What was really paid, where that is not the list price. A stated price covers the
+            feature alone: the fee of its group is still due with the next one.
+
+        Raises
+        ------
+        SessionError
+            For unknown names, values that are no numbers, or what was told before. Nothing is
+            recorded then.
+        """
+        told = self._read(values)
+        stated = self._read_prices(price, told)
+        self._check_money(told, stated)
+        self._record(told, stated)
+
+    @quiet
+    def _record(self, told: dict[int, float | None], stated: dict[int, int]) -> None:
+        """Write it down, pay, and let the case learn it."""
+        self._note_event("tell", told, stated)
+        if not stated and self._asked.issuperset(told) and None not in told.values():
+            self._pay_list(tuple(told))  # the usual case, made quick for factors of many columns
+            self._case.learn_all(told)  # type: ignore[arg-type]
+            self._known.update(told)  # type: ignore[arg-type]
+        else:
+            self._take_in(told, stated)
+        self._offered = []
+        self._pending = [f for f in self._pending if f not in told]
+        if self._pending and self._gone:
+            # Without what cannot be had, the rest of its bundle may be of no use any more.
+            wanted = {f for bundle in self._case.wants(self._left()) for f in bundle}
+            self._pending = [f for f in self._pending if f in wanted]
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will be asked for."""
+        self._plan()
+        return not self._pending
+
+    # Reading it ----------------------------------------------------------------------------------
+
+    @property
+    def prediction(self) -> Any:
+        """The answer with what is known now: a label, or a number for regression."""
+        return self.policy.output.predict(self._raw())[0]
+
+    @property
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Probability of each class with what is known now, in the order of the model's classes."""
+        row: npt.NDArray[np.float64] = self.policy.output.probabilities(self._raw())[0]
+        return row
+
+    @property
+    def spent(self) -> float:
+        """The bill so far, evaluation included."""
+        return as_float(self._till.bill(self._evaluated))
+
+    @property
+    def known(self) -> dict[Feature, float]:
+        """The values told so far, in order."""
+        return {self.policy.costs.name(f): v for f, v in self._known.items()}
+
+    def was_told(self, feature: Feature) -> bool:
+        """Whether a value was told, or that there is none to be had."""
+        index = self._index(feature)
+        return index in self._known or index in self._gone
+
+    def quote(self, feature: Feature) -> float:
+        """What a feature would cost now."""
+        lines = self._till.quote((self._index(feature),))
+        return as_float(sum(price + fee for _, price, fee in lines))
+
+    @quiet
+    def why(self, feature: Feature) -> str:
+        """In a few words, why a feature that was asked for is wanted."""
+        return self._case.why(self._index(feature))
+
+    def _raw(self) -> npt.NDArray[np.float64]:
+        self._plan()
+        return np.asarray(quiet(self._case.answer)(), dtype=np.float64)[None, :]
+
+    # Planning and paying -------------------------------------------------------------------------
+
+    def _limit_quanta(self) -> int | None:
+        return self._till.limit
+
+    def _left(self) -> int | None:
+        return self._till.left(self._case.evaluated)
+
+    def _plan(self) -> None:
+        """Line up the next purchases that fit; refuse those that do not."""
+        if not self._pending:
+            self._line_up()
+
+    @quiet
+    def _line_up(self) -> None:
+        while not self._pending:
+            self._planned = True
+            bundles = self._case.wants(self._left())
+            self._note_evaluations()
+            if not bundles:
+                return
+            fitting = bundles if self._till.limit is None else self._affordable(bundles)
+            taken = itertools.islice(fitting, 1) if self.one_by_one else fitting
+            new = dict.fromkeys(itertools.chain.from_iterable(taken))
+            self._pending += [f for f in new if f not in self._known]
+
+    def _affordable(self, bundles: Iterable[Bundle]) -> Iterator[Bundle]:
+        """The bundles that fit into what is left by those before; the others are refused."""
+        draft = self._till.copy()
+        for bundle in bundles:
+            if draft.buy(bundle, self._case.evaluated):
+                yield bundle
+            else:
+                self._case.refuse(bundle)
+
+    def _note_evaluations(self) -> None:
+        count = self._case.evaluated - self._evaluated
+        if count and (each := self.policy.costs.flat.evaluation):
+            self.ledger.note(None, "evaluation", each * count, count=count)
+        self._evaluated = self._case.evaluated
+
+    def _take_in(self, told: Told, stated: Stated) -> None:
+        """Values of any kind, one after the other: some may be unavailable, known, or have a price."""
+        for feature, value in told.items():
+            if value is None:
+                self._gone.add(feature)
+                self.ledger.note(self.policy.costs.name(feature), "unavailable", 0)
+                self._case.refuse((feature,))
+                continue
+            self._pay(feature, stated.get(feature))
+            self._known[feature] = value
+            self._case.learn(feature, value)
+
+    def _pay_list(self, features: tuple[int, ...]) -> None:
+        """Pay list prices, and the fees that they open."""
+        self.ledger.note_purchases(*self._till.pay(features), self.policy.costs)
+
+    def _pay(self, feature: int, stated: int | None) -> None:
+        if stated is None and feature in self._asked:
+            self._pay_list((feature,))
+            return
+        kind = "known" if stated is None else "stated"
+        self._till.spent += stated or 0
+        self.ledger.note(self.policy.costs.name(feature), kind, stated or 0)
+        self._till.take_alone(feature)
+
+    def _check_money(self, told: Told, stated: Stated) -> None:
+        if (left := self._left()) is None:
+            return
+        reserved = [f for f in self._pending if f not in stated and told.get(f, 0.0) is not None]
+        # Asked for once and given up since, yet bought all the same: due, but no longer reserved.
+        late = [
+            f
+            for f, value in told.items()
+            if value is not None and f in self._asked and f not in stated and f not in reserved
+        ]
+        planned = sum(price + fee for _, price, fee in self._till.quote(tuple(reserved)))
+        everything = self._till.quote((*reserved, *late))
+        due = sum(stated.values()) + sum(price + fee for _, price, fee in everything) - planned
+        left -= planned
+        if due > left:
+            raise BudgetExceeded(
+                f"price is {as_float(due):g} but the budget of {self.budget:g} has only "
+                f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
+                "with a larger budget, or tell it as known already (price=0)."
+            )
+
+    # Reading what is told ------------------------------------------------------------------------
+
+    def _index(self, feature: Any) -> int:
+        try:
+            return self.policy.costs.index(feature)
+        except CostsError as error:
+            raise SessionError(f"{error} Nothing was recorded.") from None
+
+    def _read(self, values: Mapping[Any, Any]) -> dict[int, float | None]:
+        """Check values; None stands for what is unavailable. Planned purchases come first, in order."""
+        if not isinstance(values, Mapping):
+            raise SessionError(
+                f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
+            )
+        if type(values) is dict and self._is_as_asked(values):
+            return dict(zip(self._pending, values.values(), strict=False))
+        told: dict[int, float | None] = {}
+        known, gone, index = self._known, self._gone, self.policy.costs.index
+        try:
+            for name, value in values.items():
+                feature = index(name)
+                if feature in known or feature in gone:
+                    raise SessionError(
+                        f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
+                    )
+                plain = type(value) is float and math.isfinite(value)
+                told[feature] = value if plain else read_value(name, value)
+        except CostsError as error:
+            raise SessionError(f"{error} Nothing was recorded.") from None
+        if list(told) == self._pending:
+            return told
+        order = {feature: place for place, feature in enumerate(self._pending)}
+        return dict(sorted(told.items(), key=lambda item: order.get(item[0], len(order))))
+
+    def _is_as_asked(self, values: dict[Any, Any]) -> bool:
+        """Whether these are finite floats for just what was asked for, in that order: the usual case."""
+        names = list(values)
+        return (
+            names == self._offered != []
+            and NAMES.issuperset(map(type, names))  # True is no column, though it equals 1
+            and PLAIN.issuperset(map(type, values.values()))
+            and math.isfinite(sum(values.values()))
+        )
+
+    def _read_prices(self, price: Any, told: Told) -> dict[int, int]:
+        if price is None:
+            return {}
+        if not isinstance(price, Mapping):
+            price = {self.policy.costs.name(feature): price for feature in told}
+        stated = {}
+        for name, amount in price.items():
+            feature = self._index(name)
+            if feature not in told or told[feature] is None:
+                raise SessionError(
+                    f"price names {name!r}, which has no value here. Nothing was recorded."
+                )
+            try:
+                stated[feature] = to_quanta(amount, f"price of {name!r}")
+            except CostsError as error:
+                raise SessionError(f"{error} Nothing was recorded.") from None
+        return stated
+
+    # Storing and resuming ------------------------------------------------------------------------
+
+    def _write_tell(self, told: Told, stated: Stated) -> list[Any]:
+        return [write_values(told), write_prices(stated)]
+
+    def _tell_again(self, values: Any, prices: Any) -> None:
+        costs = self.policy.costs
+        self.tell(read_values(values, costs), read_prices(prices, costs) or None)

@@ -1,0 +1,53 @@
+"""Values as they are told: numbers, nothing, or what cannot be had."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from worthwhile.exceptions import SessionError
+
+
+class _Unavailable:
+    """The value of a feature that cannot be had at all."""
+
+    def __repr__(self) -> str:
+        return "UNAVAILABLE"
+
+    def __reduce__(self) -> str:
+        return "UNAVAILABLE"  # copies and values from other processes are the same object
+
+
+UNAVAILABLE = _Unavailable()
+"""Tell this where a feature cannot be had at all: nothing is paid for it."""
+
+
+def read_value(name: Any, value: Any) -> float | None:
+    """A told value as a float; None if it is unavailable."""
+    if value is UNAVAILABLE:
+        return None
+    if value is None:
+        return math.nan
+    # numpy calls its time spans integers, and Decimal is no Real.
+    fine = isinstance(value, (numbers.Real, np.bool_, Decimal))
+    if not fine or isinstance(value, np.timedelta64):
+        raise SessionError(
+            f"value of {name!r} is {value!r}, a {type(value).__name__}: give a number, NaN or None if it came back "
+            "empty, UNAVAILABLE if it cannot be had. Nothing was recorded."
+        )
+    try:
+        number = float(value)
+    except (ArithmeticError, ValueError) as error:  # 10**400, a signalling NaN
+        raise SessionError(
+            f"value of {name!r} cannot be held as a float64 ({error}): give a finite number, or NaN if it came back "
+            "empty. Nothing was recorded."
+        ) from None
+    if math.isinf(number):
+        raise SessionError(
+            f"value of {name!r} is infinite: give a finite number, or NaN if it came back empty. Nothing was recorded."
+        )
+    return number

@@ -1,0 +1,172 @@
+"""The models whose sessions are attacked: every public estimator, and models of another library."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
+
+import worthwhile
+from tests.estimators.small import make, public_estimators
+from worthwhile import (
+    Costs,
+    EarlyExitRegressor,
+    GreedyMiserRegressor,
+    L1GateClassifier,
+    PricedModel,
+)
+from worthwhile.policy.base import Policy
+
+Array = np.ndarray[Any, Any]
+FREE = "noise_0"
+
+
+@dataclass
+class Subject:
+    """A fitted model and rows to walk through it."""
+
+    name: str
+    model: Any
+    X: Any
+    queries: bool = False
+    """Whether rows go through it together, as the documents of a query."""
+    policy: Policy = field(init=False)
+    rows: Array = field(init=False)
+    prices: list[int] = field(init=False)
+    """In quanta, as written down here: bills are checked against these."""
+    groups: list[tuple[int, frozenset[int]]] = field(init=False)
+    """Fee and columns."""
+    evaluation: int = field(init=False)
+    budgeted: bool = field(init=False)
+    """Whether it can answer from a part of its features."""
+
+    def __post_init__(self) -> None:
+        self.policy, self.rows = self.model.policy_, np.asarray(self.X, dtype=np.float64)
+        stored = self.policy.costs.to_dict()
+        self.prices = [_quanta(price) for price in stored["prices"]]
+        self.groups = [
+            (_quanta(g["fee"]), frozenset(map(self.policy.costs.index, g["features"])))
+            for g in stored["groups"].values()
+        ]
+        self.evaluation = _quanta(stored["evaluation"])
+        try:
+            self.policy.check_budget()
+            self.budgeted = True
+        except ValueError:
+            self.budgeted = False
+
+    def like(self, rows: Array) -> Any:
+        """Rows in the form of X."""
+        if not hasattr(self.X, "columns"):
+            return rows
+        return type(self.X)(rows, columns=self.X.columns)
+
+    def bill(self, bought: set[int], evaluated: int) -> int:
+        """What these columns cost at list prices, and that many evaluations; in quanta."""
+        fees = sum(fee for fee, members in self.groups if not members.isdisjoint(bought))
+        return sum(self.prices[f] for f in bought) + fees + evaluated * self.evaluation
+
+
+def _quanta(amount: str) -> int:
+    whole, _, part = str(amount).partition(".")
+    return int(whole) * 10**9 + int(part.ljust(9, "0"))
+
+
+@cache
+def subjects() -> list[Subject]:
+    """All of them; fitted once per process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # small data
+        return [*_ours(), *_wrapped(), *_gated(), *_rankers()]
+
+
+def _frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
+    """Columns with names, fees that two groups share, a free column, a price of evaluation."""
+    X, y, costs = worthwhile.datasets.make_priced_classification(
+        150, seed=4, n_signals=3, n_noise=2, n_classes=n_classes, missing=0.08
+    )
+    data = costs.to_dict()
+    # Prices that binary fractions cannot hold: a sum of floats would show.
+    data["prices"] = [
+        "0" if name == FREE else f"{price}.1"
+        for name, price in zip(data["names"], data["prices"], strict=True)
+    ]
+    data["groups"]["scan"] = {"fee": "3.37", "features": ["dear_0", "dear_2", "noise_1"]}
+    return X, y, Costs.from_dict({**data, "evaluation": "0.013", "unit": "CAD"})
+
+
+def _array(n_classes: int) -> tuple[Array, Array, Costs]:
+    """Columns without names, and nothing to pay for evaluations."""
+    X, y, costs = _frame(n_classes)
+    groups = {
+        name: {"fee": group.fee, "features": [costs.index(f) for f in group.features]}
+        for name, group in costs.groups.items()
+    }
+    return X.to_numpy(), y, Costs(list(costs.prices.values()), groups)
+
+
+def _ours() -> list[Subject]:
+    found = []
+    for name in public_estimators():
+        tags = get_tags(make(name)).classifier_tags
+        several = tags is not None and tags.multi_class
+        for kind, (X, y, costs) in (("frame", _frame()), ("array", _array(3 if several else 2))):
+            model = make(name)
+            if "costs" in model.get_params():
+                model.set_params(costs=costs)
+            target = y.astype(float) if tags is None else np.array(["a", "b", "c"])[y]
+            found.append(Subject(f"{name} on a {kind}", model.fit(X, target), X))
+    return found
+
+
+def _wrapped() -> list[Subject]:
+    X, y, costs = _frame(3)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    regression = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X.to_numpy(), y)
+    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y)
+    linear = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X.to_numpy(), y)
+    by_position = _array(3)[2]
+    models = {
+        "tree": PricedModel(tree, costs),
+        "regression tree": PricedModel(regression),
+        "forest": PricedModel(forest, costs),
+        "logistic regression": PricedModel(linear, by_position),
+        "logistic regression with fallback": PricedModel(linear, by_position, fallback=1),
+        "logistic regression with background": PricedModel(linear, by_position, background=X),
+    }
+    named = ("tree", "forest")
+    return [
+        Subject(f"{name} priced", model, X if name in named else X.to_numpy())
+        for name, model in models.items()
+    ]
+
+
+def _gated() -> list[Subject]:
+    X, y, costs = _frame()
+    linear = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
+    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y)
+    gates = {"logistic regression": linear, "forest": PricedModel(forest, costs)}
+    return [
+        Subject(
+            f"gate before {name}", L1GateClassifier(m, costs=costs, random_state=0).fit(X, y), X
+        )
+        for name, m in gates.items()
+    ]
+
+
+def _rankers() -> list[Subject]:
+    found = []
+    for kind, (X, y, costs) in (("frame", _frame(3)), ("array", _array(3))):
+        ranker = GreedyMiserRegressor(n_rounds=8, min_samples_leaf=5, costs=costs).fit(X, y * 1.0)
+        model = EarlyExitRegressor(ranker, threshold=0.6, every=2).fit(X, y * 1.0)
+        found.append(Subject(f"ranker on a {kind}", model, X, queries=True))
+    return found
