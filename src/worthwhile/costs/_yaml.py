@@ -86,8 +86,10 @@ def _check_depth(path: str | os.PathLike[str], text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
+            mark = event.start_mark  # stubs allow None, the parser never leaves it out
+            line = mark.line + 1 if mark is not None else "?"
             raise CostsError(
-                f"{path} line {event.start_mark.line + 1}: nested more than {DEEPEST} deep; prices are "
+                f"{path} line {line}: nested more than {DEEPEST} deep; prices are "
                 "'name: value' lines under 'features:'."
             )
 
