@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import all_estimators
 
 import worthwhile
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist import describe
+from worthwhile.persist._foreign import dump
 
 MB = 2**20
 
@@ -137,6 +140,42 @@ def test_types_that_nobody_trusts_are_named_and_not_built(hostile, parts, module
 def test_a_class_that_cannot_answer_is_refused(hostile, parts, module, name):
     with pytest.raises(BadModelFile):
         worthwhile.load(hostile(swapped(parts, module, name)))
+
+
+def test_a_class_that_is_not_the_models_own_is_refused_or_answers(hostile, parts):
+    X, _, _ = worthwhile.datasets.make_priced_classification(20, seed=3)
+    refused = set()
+    for name, kind in all_estimators():
+        path = hostile(swapped(parts, kind.__module__, name))
+        try:
+            model = worthwhile.load(path)
+        except BadModelFile:
+            refused.add(name)
+            continue
+        assert model.predict(X).shape == (20,), name
+        assert describe(path)["class"] == "PricedModel"
+    assert {"GaussianNB", "RandomForestClassifier", "DummyClassifier", "CategoricalNB"} <= refused
+    assert "LogisticRegression" not in refused
+
+
+def test_a_model_of_other_classes_is_refused(hostile):
+    X, y, costs = worthwhile.datasets.make_priced_classification(80, seed=2, n_classes=3)
+    other = worthwhile.PricedModel(LogisticRegression(max_iter=500).fit(X, y), costs)
+    with pytest.raises(BadModelFile, match="gives 3 numbers for a row, not 2"):
+        worthwhile.load(hostile(dump(other.model)))
+
+
+def test_the_data_classifier_of_an_order_is_tried_out(tmp_path):
+    X, y, costs = worthwhile.datasets.make_priced_classification(80, seed=2)
+    order = worthwhile.StaticOrderClassifier(classifier=GaussianNB(), n_folds=None, costs=costs)
+    order.fit(X, y).save(tmp_path / "model")
+    worthwhile.load(tmp_path / "model")
+    whole = members((tmp_path / "model").read_bytes())
+    for name in [name for name in whole if name.endswith(".skops")]:
+        whole[name] = swapped(members(whole[name]), "sklearn.dummy", "DummyClassifier")
+    (tmp_path / "hostile").write_bytes(packed(whole))
+    with pytest.raises(BadModelFile, match="the DummyClassifier of another library cannot answer"):
+        worthwhile.load(tmp_path / "hostile")
 
 
 def test_damaged_parts_are_refused_or_are_still_a_model(hostile, parts):

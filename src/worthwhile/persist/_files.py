@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any, cast
 
 from worthwhile.costs import Costs
@@ -14,11 +13,9 @@ from worthwhile.persist._archive import FORMAT, read_archive, read_json, write_a
 from worthwhile.persist._codec import Decoder, Encoder, check_keys, check_references
 from worthwhile.persist._foreign import loader, refuse
 from worthwhile.policy.base import Policy
+from worthwhile.policy.foreign import UNBUILT
 
 MAX_BYTES = 2**30
-
-_UNBUILT = SimpleNamespace(predict=None, predict_proba=None, decision_function=None)
-"""Stands for a model of another library where a file is only described: none is built."""
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -143,7 +140,7 @@ def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dic
             },
         }
 
-    return cast("dict[str, Any]", _read(path, max_bytes, lambda content: _UNBUILT, summarise))
+    return cast("dict[str, Any]", _read(path, max_bytes, lambda content: UNBUILT, summarise))
 
 
 def _read(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copyreg
 import hashlib
 import types
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,42 @@ class Foreign:
     """An object of another library, stored in model files only with the user's trust."""
 
     value: Any
+
+
+UNBUILT = types.SimpleNamespace(predict=None, predict_proba=None, decision_function=None)
+"""Stands for an object of another library where a file is only described: none is built."""
+
+
+def try_out(model: Any, answer: Callable[[], Any], width: int | None = None) -> None:
+    """Refuse a model from a file that cannot answer at all, or not with so many numbers.
+
+    Such a model is of another class than the one it was stored as, or belongs to another file. Only
+    what no row could help is taken for that: a model may refuse the row it is tried on, and then
+    says so itself when it is asked about real ones.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> model = LinearRegression()
+    >>> try_out(model, lambda: model.predict([[0.0]]))
+    Traceback (most recent call last):
+    ValueError: the LinearRegression of another library cannot answer: This LinearRegression instance ...
+    """
+    if model is UNBUILT:
+        return
+    name = type(model).__name__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = answer()
+        except AttributeError as error:
+            raise ValueError(f"the {name} of another library cannot answer: {error}") from error
+        except Exception:  # the row may be at fault
+            return
+    if width is not None and found.shape[1:] != (width,):
+        raise ValueError(
+            f"the {name} of another library gives {found.shape[1]} numbers for a row, not {width}"
+        )
 
 
 ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))

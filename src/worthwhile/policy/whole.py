@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, Till
-from worthwhile.policy.foreign import Foreign
+from worthwhile.policy.foreign import Foreign, try_out
 from worthwhile.policy.output import Output
 
 METHODS = ("predict_proba", "decision_function", "predict", "call")
@@ -206,6 +206,8 @@ class WholePolicy(Policy):
         if not isinstance(arrays["model"], Foreign) or not isinstance(settings["fill_empty"], bool):
             raise ValueError("no foreign model")
         source = Source(arrays["model"].value, settings["method"], names, arrays.get("labels"))
+        row = arrays.get("fill", np.zeros(costs.n_features))
+        try_out(source.model, lambda: source(row[None, :]), output.n_raw)
         return cls(
             costs,
             output,

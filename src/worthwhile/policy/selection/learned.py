@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
-from worthwhile.policy.foreign import Foreign
+from worthwhile.policy.foreign import Foreign, try_out
 from worthwhile.policy.output import Output
 from worthwhile.policy.selection._one_row import AnyRow, LinearRow, Plan, Row, make_plan
 from worthwhile.policy.selection.choosers import chooser_state, read_choosers
@@ -246,7 +246,10 @@ def read_model(state: State, costs: Costs, output: Output) -> tuple[Layout, Line
     if foreign is not None:
         if not isinstance(foreign, Foreign) or not isinstance(settings.get("masked"), bool):
             raise ValueError("no foreign model")
-        return layout, ForeignScorer(foreign.value, n_classes, settings["masked"])
+        judge = ForeignScorer(foreign.value, n_classes, settings["masked"])
+        nothing = np.zeros((1, layout.n_entries)), np.zeros((1, layout.n_factors))
+        try_out(foreign.value, lambda: judge(*nothing))
+        return layout, judge
     scorer = Linear(*(arrays[name] for name in ("weight", "mark", "bias")))
     if problem := scorer.problem(layout, n_classes):
         raise ValueError(problem)
