@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from worthwhile.core.trees import Trees
@@ -50,13 +52,16 @@ def nested(trees, node):
 
 
 def random_costs(rng, n_features=5, evaluation=0, names=False):
-    """Whole and broken prices, some free, one or two groups."""
+    """Whole and broken prices, some free; fees that features share in some pattern."""
     prices = [str(p) for p in rng.choice(["0", "0.1", "1", "2.5", "3"], size=n_features)]
     keys = [f"f{i}" for i in range(n_features)] if names else list(range(n_features))
     members = rng.permutation(n_features)
     groups = {"g": {"fee": "2.1", "features": [keys[i] for i in members[:2]]}}
     if n_features > 3:
         groups["h"] = {"fee": "0.3", "features": [keys[i] for i in members[2:4]]}
+    if members[0] % 2 and n_features > 3:  # nested, and a feature in two groups
+        groups["h"]["within"] = ["g"]
+        groups["k"] = {"fee": "0.7", "features": [keys[i] for i in members[1:3]]}
     return Costs.from_dict(
         {
             "unit": "",
@@ -66,6 +71,12 @@ def random_costs(rng, n_features=5, evaluation=0, names=False):
             "groups": groups,
         }
     )
+
+
+def opens_of(costs):
+    """The fees that each feature of some flat costs opens."""
+    ends = costs.begin.tolist()
+    return [costs.opens[a:b].tolist() for a, b in itertools.pairwise(ends)]
 
 
 def random_rows(rng, n, n_features=5):

@@ -53,9 +53,10 @@ class Subject:
         self.policy, self.rows = self.model.policy_, np.asarray(self.X, dtype=np.float64)
         stored = self.policy.costs.to_dict()
         self.prices = [_quanta(price) for price in stored["prices"]]
+        groups = stored["groups"]
         self.groups = [
-            (_quanta(g["fee"]), frozenset(map(self.policy.costs.index, g["features"])))
-            for g in stored["groups"].values()
+            (_quanta(g["fee"]), frozenset(map(self.policy.costs.index, _members(groups, name))))
+            for name, g in groups.items()
         ]
         self.evaluation = _quanta(stored["evaluation"])
         try:
@@ -74,6 +75,12 @@ class Subject:
         """What these columns cost at list prices, and that many evaluations; in quanta."""
         fees = sum(fee for fee, members in self.groups if not members.isdisjoint(bought))
         return sum(self.prices[f] for f in bought) + fees + evaluated * self.evaluation
+
+
+def _members(groups: dict[str, Any], name: str) -> set[Any]:
+    """The features of a group and of all that stand within it."""
+    inner = [other for other, g in groups.items() if name in g.get("within", ())]
+    return set(groups[name]["features"]).union(*(_members(groups, other) for other in inner))
 
 
 def _quanta(amount: str) -> int:
@@ -101,17 +108,21 @@ def _frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
         for name, price in zip(data["names"], data["prices"], strict=True)
     ]
     data["groups"]["scan"] = {"fee": "3.37", "features": ["dear_0", "dear_2", "noise_1"]}
+    data["groups"]["room"] = {"fee": "1.41", "features": ["dear_1", "noise_1"]}
+    data["groups"]["clinic"] = {"fee": "0.77", "features": [], "within": ["building"]}
+    data["groups"]["building"] = {"fee": "2.29", "features": ["noise_0"]}
+    for name in ("scan", "room"):
+        data["groups"][name]["within"] = ["clinic"]
     return X, y, Costs.from_dict({**data, "evaluation": "0.013", "unit": "CAD"})
 
 
 def _array(n_classes: int) -> tuple[Array, Array, Costs]:
     """Columns without names, and nothing to pay for evaluations."""
     X, y, costs = _frame(n_classes)
-    groups = {
-        name: {"fee": group.fee, "features": [costs.index(f) for f in group.features]}
-        for name, group in costs.groups.items()
-    }
-    return X.to_numpy(), y, Costs(list(costs.prices.values()), groups)
+    data = costs.to_dict()
+    for group in data["groups"].values():
+        group["features"] = [costs.index(f) for f in group["features"]]
+    return X.to_numpy(), y, Costs.from_dict({**data, "names": None, "evaluation": "0"})
 
 
 def _ours() -> list[Subject]:

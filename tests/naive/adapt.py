@@ -59,7 +59,7 @@ def class_loss(scores, code):
     return top + math.log(sum(math.exp(s - top) for s in scores)) - scores[code]
 
 
-def opt2_value(W, b, Z, codes, q, log_odds, kappa, own, group, fee):
+def opt2_value(W, b, Z, codes, q, log_odds, kappa, own, members, fee):
     """The objective of (OPT2): kappa = 0 is the Kullback-Leibler distance."""
     total = 0.0
     for z, code, qi, s in zip(Z, codes, q, log_odds, strict=True):
@@ -67,10 +67,10 @@ def opt2_value(W, b, Z, codes, q, log_odds, kappa, own, group, fee):
         g = scores[0]
         total += (1 - qi) * class_loss(scores[1:], code)
         total += kappa * (s - g) ** 2 if kappa else (1 - qi) * softplus(g) + qi * softplus(-g)
-    return total / len(Z) + penalty(W, own, group, fee)
+    return total / len(Z) + penalty(W, own, members, fee)
 
 
-def opt2(Z, codes, n_cheap, q, log_odds, kappa, own, group, fee, smooth=1e-5):
+def opt2(Z, codes, n_cheap, q, log_odds, kappa, own, members, fee, smooth=1e-5):
     """(OPT2) by a quasi-Newton method on norms rounded off at zero; return its minimum."""
     n, d = Z.shape
     k = 1 + n_cheap
@@ -88,7 +88,7 @@ def opt2(Z, codes, n_cheap, q, log_odds, kappa, own, group, fee, smooth=1e-5):
         total = np.mean((1 - q) * loss + gap)
         total += np.sum(own * np.sqrt(np.sum(W * W, axis=1) + smooth**2))
         for j, price in enumerate(fee):
-            total += price * np.sqrt(np.sum(W[group == j] ** 2) + smooth**2)
+            total += price * np.sqrt(np.sum(W[members[:, j]] ** 2) + smooth**2)
         return total
 
     found = minimize(

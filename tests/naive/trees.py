@@ -21,7 +21,7 @@ class Prices:
     """What a model has bought (the marginal cost of a feature given what is acquired)."""
 
     price: list[int]
-    group: list[int]
+    opens: list[list[int]]
     fee: list[int]
     bought: set[int] = field(default_factory=set)
     order: list[int] = field(default_factory=list)
@@ -29,9 +29,8 @@ class Prices:
     def marginal(self, feature):
         if feature in self.bought:
             return 0
-        g = self.group[feature]
-        opened = any(self.group[other] == g for other in self.bought)
-        return self.price[feature] + (0 if g < 0 or opened else self.fee[g])
+        opened = {g for other in self.bought for g in self.opens[other]}
+        return self.price[feature] + sum(self.fee[g] for g in set(self.opens[feature]) - opened)
 
     def take(self, feature):
         if feature not in self.bought:
@@ -44,23 +43,22 @@ class RowPrices:
     """What each row has bought."""
 
     price: list[int]
-    group: list[int]
+    opens: list[list[int]]
     fee: list[int]
     met: list[set[int]] = field(default_factory=list)
 
     def mean(self, feature, rows, path, weights, total):
-        own = fees = 0
-        g = self.group[feature]
+        own, lacking = 0, dict.fromkeys(self.opens[feature], 0)
         for i in rows:
             have = self.met[i] | set(path)
             if feature not in have:
                 own += weights[i]
-                if g >= 0 and all(self.group[other] != g for other in have):
-                    fees += weights[i]
-        worth = own * (self.price[feature] * 1e-9)
-        if g >= 0 and own:
-            worth = worth + fees * (self.fee[g] * 1e-9)
-        return worth / total
+                for g in set(lacking) - {g for other in have for g in self.opens[other]}:
+                    lacking[g] += weights[i]
+        entry = 0.0
+        for g, rows_without in lacking.items():
+            entry += rows_without * (self.fee[g] * 1e-9)
+        return (own * (self.price[feature] * 1e-9) + (entry if own else 0.0)) / total
 
 
 def thresholds_of(column):

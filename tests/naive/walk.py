@@ -43,7 +43,7 @@ def walk(trees, row):
     return raw_output(trees, [node for node, _ in ends]), {c for _, looked in ends for c in looked}
 
 
-def walk_limited(trees, row, price, group, fee, evaluation, limit):
+def walk_limited(trees, row, price, opens, fee, evaluation, limit):
     """The same under a limit: in each round, the trees name what they need next, in their order."""
     used = trees.n_trees if evaluation == 0 else min(trees.n_trees, limit // evaluation)
     money = limit - used * evaluation
@@ -66,13 +66,10 @@ def walk_limited(trees, row, price, group, fee, evaluation, limit):
             nodes = [stands(tree) for tree in range(used)]
             return raw_output(trees, nodes), bought, used, limit - money
         for column in needed:
-            amount = price[column]
-            if group[column] >= 0 and group[column] not in opened:
-                amount += fee[group[column]]
+            amount = price[column] + sum(fee[g] for g in opens[column] if g not in opened)
             if amount > money:
                 refused.add(column)
                 continue
             money -= amount
             bought.add(column)
-            if group[column] >= 0:
-                opened.add(group[column])
+            opened.update(opens[column])

@@ -74,12 +74,9 @@ def check(
             print_json(prices.to_dict() | {"total": prices.total})
             return
         table = Table("feature", "price", "group", "alone", title=f"{costs}: {prices!r}")
-        group_of = {
-            feature: name for name, group in prices.groups.items() for feature in group.features
-        }
         for feature, price in prices.prices.items():
             alone = money(prices.price([feature]), prices.unit)
-            table.add_row(str(feature), str(price), group_of.get(feature, ""), alone)
+            table.add_row(str(feature), str(price), " + ".join(prices.fees_of(feature)), alone)
         out.print(table)
 
 

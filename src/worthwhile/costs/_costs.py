@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from worthwhile._messages import some
 from worthwhile.costs._flat import FlatCosts, Mask
+from worthwhile.costs._forms import from_plain, made_columns, some_columns, to_plain
 from worthwhile.costs._money import (
     MOST_QUANTA,
     QUANTA_PER_UNIT,
     as_decimal,
     as_float,
     as_floats,
-    as_text,
     to_quanta,
 )
 from worthwhile.costs._reading import read_groups, read_prices
@@ -35,23 +35,33 @@ Feature = str | int
 
 @dataclass(frozen=True)
 class Group:
-    """Features that share a fee, paid once when the first of them is bought."""
+    """Features that share a fee, paid once when the first of them is bought.
+
+    Attributes
+    ----------
+    fee : Decimal
+    features : tuple of the features that the group lists
+    within : tuple of str, groups that it stands in: their fees are due with its own
+    """
 
     fee: Decimal
     features: tuple[Feature, ...]
+    within: tuple[str, ...] = ()
 
 
 class Costs:
-    """Price per feature, groups with a shared fee, the price of evaluating a tree or stage.
+    """Price per feature, fees shared in any pattern, the price of evaluating a tree or stage.
 
     Parameters
     ----------
     prices : mapping, sequence or array
         Price of every feature, by name or in column order. 0 means free.
-    groups : mapping of str to {"fee": number, "features": [...]}, optional
+    groups : mapping of str to {"fee": number, "features": [...], "within": group or groups}, optional
         The fee is paid once per row, when the first feature of the group is bought. This covers
         group discounts, descriptors whose features come almost free after the first, and bundles
-        (fee > 0, own prices 0).
+        (fee > 0, own prices 0). A feature may be in several groups, and a group may stand within
+        others (a panel within a blood draw): then their fees are due as well, each once. A group
+        that others stand within may list no features of its own.
     evaluation : number, default=0
         Price of evaluating one tree or stage.
     unit : str, default=""
@@ -72,6 +82,16 @@ class Costs:
     3.1
     >>> Costs([0.1, 0.2]).price([True, True])
     0.3
+
+    A courier for blood and urine alike, and a panel inside the blood draw:
+
+    >>> costs = Costs({"chol": 5, "hdl": 1, "ldl": 1, "ph": 2},
+    ...               groups={"courier": {"fee": 10},
+    ...                       "blood": {"fee": 3, "features": ["chol"], "within": "courier"},
+    ...                       "panel": {"fee": 4, "features": ["hdl", "ldl"], "within": "blood"},
+    ...                       "urine": {"fee": 2, "features": ["ph"], "within": "courier"}})
+    >>> costs.price(["chol"]), costs.price(["hdl"]), costs.price(["hdl", "ph"])
+    (18.0, 18.0, 22.0)
     """
 
     def __init__(
@@ -86,11 +106,11 @@ class Costs:
         self._names = names
         self._index: dict[str, int] = {name: i for i, name in enumerate(names or ())}
         self._price = np.array(amounts, dtype=np.int64)
-        fees, members = read_groups(groups or {}, self.index)
+        structure = read_groups(groups or {}, self.index)
         self._group_names = tuple(groups or {})
-        self._group = np.full(len(amounts), -1, dtype=np.int32)
-        self._group[list(members)] = list(members.values())
-        self._fee = np.array(fees, dtype=np.int64)
+        self._members, self._within = structure.members, structure.within
+        self._fee = np.array(structure.fees, dtype=np.int64)
+        self._opens = structure.opens(len(amounts))
         self._evaluation = to_quanta(evaluation, "evaluation")
         if not isinstance(unit, str):
             raise CostsError(
@@ -98,9 +118,9 @@ class Costs:
             )
         self._unit = unit
         self._measured: dict[Feature, Timing] | None = None
-        if sum(amounts) + sum(fees) > MOST_QUANTA:
+        if (full := sum(amounts) + sum(structure.fees)) > MOST_QUANTA:
             raise CostsError(
-                f"all features together cost {as_float(sum(amounts) + sum(fees)):,.0f}: a full bill "
+                f"all features together cost {as_float(full):,.0f}: a full bill "
                 f"goes up to {MOST_QUANTA / QUANTA_PER_UNIT:,.0f}. Use a larger unit."
             )
 
@@ -128,29 +148,22 @@ class Costs:
 
     @property
     def groups(self) -> dict[str, Group]:
-        """The groups with their fees and members."""
-        members = self._members(self.features, self._group.tolist())
+        """The groups with their fees, members and the groups that they stand within."""
+        names, called = self._group_names, self.names_of
         return {
-            name: Group(as_decimal(fee), tuple(members[g]))
-            for g, (name, fee) in enumerate(zip(self._group_names, self._fee, strict=True))
+            name: Group(as_decimal(fee), tuple(called(members)), tuple(names[g] for g in within))
+            for name, fee, members, within in zip(
+                names, self._fee, self._members, self._within, strict=True
+            )
         }
 
-    def _members(self, features: Sequence[Feature], groups: Iterable[int]) -> list[list[Feature]]:
-        """The features of each group, given the group of each feature; in one pass for all groups."""
-        members: list[list[Feature]] = [[] for _ in self._group_names]
-        for feature, group in zip(features, groups, strict=True):
-            if group >= 0:
-                members[group].append(feature)
-        return members
-
-    def group_of(self, feature: Feature) -> str | None:
-        """Name of the group of a feature; None where it has none."""
-        group = self.lists[1][self.index(feature)]
-        return None if group < 0 else self._group_names[group]
+    def fees_of(self, feature: Feature) -> tuple[str, ...]:
+        """Names of the groups whose fees a feature opens, all that they stand within included."""
+        return tuple(self.fee_names[g] for g in self.lists[1][self.index(feature)])
 
     @property
-    def group_names(self) -> tuple[str, ...]:
-        """Names of the groups, in the order of ``flat.fee``."""
+    def fee_names(self) -> tuple[str, ...]:
+        """What the fees are called, in the order of ``flat.fee``."""
         return self._group_names
 
     @property
@@ -173,21 +186,21 @@ class Costs:
         """What buying everything costs."""
         return as_float(self.flat.total)
 
-    @property
+    @cached_property
     def flat(self) -> FlatCosts:
         """The same as plain arrays, for kernels."""
-        return FlatCosts(self._price, self._group, self._fee, self._evaluation)
+        return FlatCosts.of(self._price, self._opens, self._fee, self._evaluation)
 
     @cached_property
-    def lists(self) -> tuple[list[int], list[int], list[int]]:
-        """Prices, groups and fees as Python lists: for single rows much faster than arrays."""
-        return self._price.tolist(), self._group.tolist(), self._fee.tolist()
+    def lists(self) -> tuple[list[int], list[list[int]], list[int]]:
+        """Prices, the fees that each feature opens, and fees: for single rows faster than arrays."""
+        return self._price.tolist(), self._opens, self._fee.tolist()
 
     def name(self, index: int) -> Feature:
         """What feature number ``index`` is called."""
         return self._names[index] if self._names is not None else index
 
-    def names_of(self, indices: list[int]) -> list[Feature]:
+    def names_of(self, indices: Sequence[int]) -> list[Feature]:
         """What features are called."""
         names = self._names
         return [*indices] if names is None else [names[index] for index in indices]
@@ -281,7 +294,7 @@ class Costs:
         if len(set(indices)) < len(indices):
             raise CostsError("columns has a feature twice: a column has one price.")
         names = None if self._names is None else tuple(self._names[i] for i in indices)
-        return self._like(names, indices)
+        return type(self)(**some_columns(self, names, indices))
 
     def resolve(self, n_features: int, names: Sequence[str] | None = None) -> Costs:
         """The prices in the column order of given data.
@@ -299,7 +312,8 @@ class Costs:
                     f"costs has {self.n_features} prices but the data has {n_features} columns: give one price "
                     "per column, 0 for a free one."
                 )
-            return self._like(None if names is None else tuple(names), range(n_features))
+            names = None if names is None else tuple(names)
+            return type(self)(**some_columns(self, names, range(n_features)))
         if names is None:
             raise CostsError(
                 "costs are by name but the data has no column names: pass a data frame, or the prices as an "
@@ -324,50 +338,37 @@ class Costs:
         resolved: Costs = costs.resolve(n_features, names)
         return resolved
 
-    def _like(self, names: tuple[str, ...] | None, indices: Iterable[int]) -> Costs:
-        indices = list(indices)
-        keys: Sequence[Feature] = names if names is not None else range(len(indices))
-        values = [as_decimal(q) for q in self._price[indices]]
-        members = self._members(keys, self._group[indices].tolist())
-        groups = {
-            name: {"fee": as_decimal(self._fee[g]), "features": members[g]}
-            for g, name in enumerate(self._group_names)
-            if members[g]
-        }
-        prices = values if names is None else dict(zip(names, values, strict=True))
-        return type(self)(prices, groups, evaluation=self.evaluation, unit=self._unit)
+    def expanded(self, counts: Sequence[int]) -> Costs:
+        """Prices of columns that are made from features: feature ``s`` becomes ``counts[s]`` columns.
+
+        Columns stand in the order of their sources and have no names. Whichever column of a feature
+        is read first pays the feature and the fees that it opens; the others are free then. So a set
+        of columns costs what the features that it touches cost.
+
+        Examples
+        --------
+        >>> costs = Costs({"age": 1, "job": 5}, groups={"form": {"fee": 2, "features": ["job"]}})
+        >>> made = costs.expanded([1, 3])
+        >>> made.price([0]), made.price([2]), made.price([1, 2, 3])
+        (1.0, 7.0, 7.0)
+        """
+        return type(self)(**made_columns(self, counts))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with exact amounts as text; read back by :meth:`from_dict`."""
-        return {
-            "unit": self._unit,
-            "evaluation": as_text(self._evaluation),
-            "names": None if self._names is None else list(self._names),
-            "prices": [as_text(q) for q in self._price],
-            "groups": {
-                name: {"fee": as_text(fee), "features": list(group.features)}
-                for (name, group), fee in zip(self.groups.items(), self._fee, strict=True)
-            },
-        }
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Costs:
         """Read what :meth:`to_dict` wrote."""
-        values = [Decimal(price) for price in data["prices"]]
-        names = data["names"]
-        groups = {
-            name: {"fee": Decimal(spec["fee"]), "features": spec["features"]}
-            for name, spec in data["groups"].items()
-        }
-        prices: Any = values if names is None else dict(zip(names, values, strict=True))
-        return cls(prices, groups, evaluation=Decimal(data["evaluation"]), unit=data["unit"])
+        return cls(**from_plain(data))
 
     @classmethod
     def from_yaml(cls, path: str | os.PathLike[str]) -> Costs:
         """Read prices from a YAML file; errors say the line.
 
-        The file has ``features`` (name: price), and may have ``groups`` (name: {fee, features}),
-        ``evaluation`` and ``unit``.
+        The file has ``features`` (name: price), and may have ``groups`` (name: {fee, features,
+        within}), ``evaluation`` and ``unit``.
         """
         from worthwhile.costs._yaml import read_yaml
 

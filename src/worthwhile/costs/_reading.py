@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from worthwhile._messages import some
 from worthwhile.costs._money import to_quanta
 from worthwhile.exceptions import CostsError
 
@@ -42,36 +43,95 @@ def read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
     return result
 
 
-def read_groups(
-    groups: Mapping[str, Mapping[str, Any]], index: Callable[[Any], int]
-) -> tuple[list[int], dict[int, int]]:
-    """Fees of the groups in quanta, and the group of each column that has one."""
+class Structure(NamedTuple):
+    """Who pays which fee, in numbers: columns and groups."""
+
+    fees: list[int]
+    """Fee of each group, in quanta."""
+    members: list[list[int]]
+    """Columns listed by each group, ascending."""
+    within: list[list[int]]
+    """Groups that each group stands within."""
+
+    def opens(self, n_features: int) -> list[list[int]]:
+        """The groups whose fees each column opens: its own, and all that these stand within."""
+        found: list[set[int]] = [set() for _ in range(n_features)]
+        for g, columns in enumerate(self.members):
+            opened = closure(g, self.within)
+            for column in columns:
+                found[column] |= opened
+        return [sorted(groups) for groups in found]
+
+
+def closure(start: int, following: Sequence[Sequence[int]]) -> set[int]:
+    """All that can be reached from a number, itself included."""
+    found, waiting = {start}, [start]
+    while waiting:
+        new = set(following[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def find_circle(following: Sequence[Sequence[int]]) -> int | None:
+    """A number that leads back to itself, if there is one."""
+    for start, following_it in enumerate(following):
+        if any(start in closure(other, following) for other in following_it):
+            return start
+    return None
+
+
+def read_groups(groups: Any, index: Callable[[Any], int]) -> Structure:
+    """The fees of the groups, their members, and which group stands within which."""
     if not isinstance(groups, Mapping):
         raise CostsError(
             f"groups is a {type(groups).__name__}: give a mapping, "
             "{'blood': {'fee': 2.1, 'features': ['chol', 'fbs']}}."
         )
-    fees: list[int] = []
-    group_of: dict[int, int] = {}
-    for g, (name, spec) in enumerate(groups.items()):
+    number = {name: g for g, name in enumerate(groups)}
+    found = Structure([], [], [])
+    for name, spec in groups.items():
         if not isinstance(name, str):
             raise CostsError(f"group name {name!r} is a {type(name).__name__}: use a string.")
-        if not isinstance(spec, Mapping) or set(spec) != {"fee", "features"}:
+        fields = set(spec) if isinstance(spec, Mapping) else set()
+        if "fee" not in fields or not fields <= {"fee", "features", "within"}:
             raise CostsError(
-                f"group {name!r} is {spec!r}: give it as {{'fee': number, 'features': [...]}}."
+                f"group {name!r} is {spec!r}: give it as {{'fee': number, 'features': [...]}}, with "
+                "'within': the group or groups that it stands in, if any."
             )
-        fees.append(to_quanta(spec["fee"], f"fee of group {name!r}"))
-        members = spec["features"]
-        if isinstance(members, str) or not isinstance(members, Iterable):
-            raise CostsError(f"features of group {name!r} is {members!r}: give a list of features.")
-        members = list(members)
-        if not members:
+        found.fees.append(to_quanta(spec["fee"], f"fee of group {name!r}"))
+        found.members.append(_read_members(name, spec.get("features", ()), index))
+        found.within.append(_read_within(name, spec.get("within", ()), number))
+    if (g := find_circle(found.within)) is not None:
+        raise CostsError(
+            f"group {list(groups)[g]!r} stands within itself, by way of its 'within': remove one of them."
+        )
+    holds = {outer for outers in found.within for outer in outers}
+    for name, g in number.items():
+        if not found.members[g] and g not in holds:
             raise CostsError(f"group {name!r} has no features: list them, or drop the group.")
-        for feature in members:
-            if (column := index(feature)) in group_of:
-                raise CostsError(
-                    f"feature {feature!r} is listed twice in the groups, the second time in {name!r}: "
-                    "a feature belongs to at most one group. Remove it from one of them."
-                )
-            group_of[column] = g
-    return fees, group_of
+    return found
+
+
+def _read_members(name: str, members: Any, index: Callable[[Any], int]) -> list[int]:
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        raise CostsError(f"features of group {name!r} is {members!r}: give a list of features.")
+    columns: set[int] = set()
+    for feature in members:
+        if (column := index(feature)) in columns:
+            raise CostsError(f"feature {feature!r} is listed twice in group {name!r}: keep one.")
+        columns.add(column)
+    return sorted(columns)
+
+
+def _read_within(name: str, within: Any, number: Mapping[str, int]) -> list[int]:
+    if not isinstance(within, (str, Iterable)):
+        raise CostsError(
+            f"within of group {name!r} is {within!r}: give a group, or a list of groups."
+        )
+    outer = [within] if isinstance(within, str) else list(within)
+    if unknown := [group for group in outer if group not in number]:
+        raise CostsError(
+            f"group {name!r} stands within {unknown[0]!r}, which is no group: the groups are {some(number)}."
+        )
+    return sorted({number[group] for group in outer})

@@ -12,6 +12,7 @@ import yaml
 
 from worthwhile._writing import write_whole
 from worthwhile.costs._money import to_quanta
+from worthwhile.costs._reading import find_circle
 from worthwhile.exceptions import CostsError
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
         )
     result: dict[str, Any] = {"prices": prices}
     if "groups" in fields:
-        result["groups"] = {
-            name: reader.group(node, name, prices)
-            for name, node in reader.mapping(fields["groups"], "groups").items()
-        }
+        result["groups"] = reader.groups(fields["groups"], prices)
     if "evaluation" in fields:
         result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
     if "unit" in fields:
@@ -99,7 +97,6 @@ class _Reader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path
-        self.grouped: dict[str, str] = {}
 
     def error(self, node: yaml.Node, message: str) -> CostsError:
         return CostsError(f"{self.path} line {node.start_mark.line + 1}: {message}.")
@@ -136,29 +133,65 @@ class _Reader:
             raise self.error(node, str(error).rstrip(".")) from None
         return value
 
+    def groups(self, node: yaml.Node, prices: dict[str, Decimal]) -> dict[str, Any]:
+        nodes = self.mapping(node, "groups")
+        found = {name: self.group(spec, name, prices) for name, spec in nodes.items()}
+        holds: set[str] = set()
+        for name, spec in found.items():
+            for outer in spec.get("within", ()):
+                if outer not in found:
+                    raise self.error(
+                        nodes[name], f"group {name!r} stands within {outer!r}, which is no group"
+                    )
+                holds.add(outer)
+        for name, spec in found.items():
+            if "features" not in spec and name not in holds:
+                raise self.error(
+                    nodes[name], f"group {name!r} has no features; list them, or drop it"
+                )
+        place = {name: number for number, name in enumerate(found)}
+        circle = find_circle([[place[g] for g in s.get("within", ())] for s in found.values()])
+        if circle is not None:
+            name = list(found)[circle]
+            raise self.error(
+                nodes[name], f"group {name!r} stands within itself, by way of its 'within'"
+            )
+        return found
+
     def group(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> dict[str, Any]:
         fields = self.mapping(node, f"group {name!r}")
-        if set(fields) != {"fee", "features"}:
+        if "fee" not in fields or not set(fields) <= {"fee", "features", "within"}:
             raise self.error(
-                node, f"group {name!r} must have 'fee' and 'features' and nothing else"
+                node,
+                f"group {name!r} must have 'fee' and 'features', may have 'within', and nothing else",
             )
-        members = fields["features"]
-        if not isinstance(members, yaml.SequenceNode):
-            raise self.error(members, f"features of group {name!r} must be a list, [a, b]")
-        if not members.value:
-            raise self.error(members, f"group {name!r} has no features; list them, or drop it")
-        names = []
-        for item in members.value:
+        spec: dict[str, Any] = {"fee": self.number(fields["fee"], f"fee of group {name!r}")}
+        if "features" in fields:
+            spec["features"] = self.features(fields["features"], name, prices)
+        if "within" in fields:
+            what = f"within of group {name!r}"
+            inside = fields["within"]
+            items = inside.value if isinstance(inside, yaml.SequenceNode) else [inside]
+            spec["within"] = [self.text(item, what) for item in items]
+        return spec
+
+    def features(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> list[str]:
+        """The members of a group."""
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(node, f"features of group {name!r} must be a list, [a, b]")
+        if not node.value:
+            raise self.error(node, f"group {name!r} has no features; list them, or drop it")
+        names: list[str] = []
+        for item in node.value:
             feature = self.text(item, f"a feature of group {name!r}")
             if feature not in prices:
                 raise self.error(
                     item, f"group {name!r} names {feature!r}, which has no price under 'features:'"
                 )
-            if feature in self.grouped:
-                raise self.error(item, f"{feature!r} is in group {self.grouped[feature]!r} already")
-            self.grouped[feature] = name
+            if feature in names:
+                raise self.error(item, f"{feature!r} is in group {name!r} already")
             names.append(feature)
-        return {"fee": self.number(fields["fee"], f"fee of group {name!r}"), "features": names}
+        return names
 
 
 def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
@@ -177,8 +210,11 @@ def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
     if costs.groups:
         lines.append("groups:")
     for name, group in costs.groups.items():
-        members = ", ".join(_scalar(str(f)) for f in group.features)
-        lines.append(f"  {_key(name)}: {{fee: {group.fee}, features: [{members}]}}")
+        spec = f"fee: {group.fee}"
+        for field, names in (("features", group.features), ("within", group.within)):
+            if names:
+                spec += f", {field}: [{', '.join(_scalar(str(name)) for name in names)}]"
+        lines.append(f"  {_key(name)}: {{{spec}}}")
     write_whole(path, "\n".join(lines) + "\n")
 
 

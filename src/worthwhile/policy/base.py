@@ -193,7 +193,7 @@ class Till:
     """What one row has bought and what that leaves, in whole quanta."""
 
     def __init__(self, costs: Costs, limit: int | None) -> None:
-        self._price, self._group, self._fee = costs.lists
+        self._price, self._opens, self._fee = costs.lists
         self._evaluation = costs.flat.evaluation
         self._have: set[int] = set()
         self._open: set[int] = set()
@@ -210,27 +210,36 @@ class Till:
         return None if self.limit is None else self.limit - self.bill(evaluated)
 
     def quote(self, bundle: Bundle) -> list[tuple[int, int, int]]:
-        """Feature, own price and fee of each member that is not paid for yet."""
-        return self._draft(bundle)[0]
+        """Feature, own price and fees of each member that is not paid for yet."""
+        fees = self._fees_of(bundle)
+        return [
+            (feature, self._price[feature], sum(self._fee[g] for g in fees.get(feature, ())))
+            for feature in bundle
+            if feature not in self._have
+        ]
 
-    def _draft(self, bundle: Bundle) -> tuple[list[tuple[int, int, int]], int]:
-        """The lines of a purchase, and what it costs."""
-        opened, lines, amount = self._open.copy(), [], 0
-        have, price, group = self._have, self._price, self._group
+    def amount(self, bundle: Bundle) -> int:
+        """What a bundle would cost now."""
+        have, price = self._have, self._price
+        own = sum(price[feature] for feature in bundle if feature not in have)
+        return own + sum(self._fee[g] for fees in self._fees_of(bundle).values() for g in fees)
+
+    def _fees_of(self, bundle: Bundle) -> dict[int, tuple[int, ...]]:
+        """The fees that members would open, in their order, by the member that is the first to."""
+        if not self._fee:
+            return {}
+        opened, found = self._open.copy(), {}
         for feature in bundle:
-            if feature in have:
+            if feature in self._have:
                 continue
-            fee, own, of = 0, price[feature], group[feature]
-            if of >= 0 and of not in opened:
-                opened.add(of)
-                fee = self._fee[of]
-            lines.append((feature, own, fee))
-            amount += own + fee
-        return lines, amount
+            if new := tuple(g for g in self._opens[feature] if g not in opened):
+                opened.update(new)
+                found[feature] = new
+        return found
 
     def buy(self, bundle: Bundle, evaluated: int) -> bool:
         """Buy a whole bundle if it fits; say whether it did."""
-        amount = self._draft(bundle)[1]
+        amount = self.amount(bundle)
         left = self.left(evaluated)
         if left is not None and amount > left:
             return False
@@ -238,14 +247,15 @@ class Till:
         self.take(bundle)
         return True
 
-    def pay(self, bundle: Bundle) -> tuple[Bundle, dict[int, int]]:
+    def pay(self, bundle: Bundle) -> tuple[Bundle, dict[int, tuple[int, ...]]]:
         """Pay list prices and the fees that they open, whatever is left.
 
-        Gives what was not paid for before, and the fees by the feature that opened the group.
+        Gives what was not paid for before, and the fees by the feature that opened them.
         """
         new = tuple(feature for feature in bundle if feature not in self._have)
-        fees = {f: fee for f, _, fee in self._draft(new)[0] if fee} if self._fee else {}
-        self.spent += sum(map(self._price.__getitem__, new)) + sum(fees.values())
+        fees = self._fees_of(new)
+        due = sum(self._fee[g] for opened in fees.values() for g in opened)
+        self.spent += sum(map(self._price.__getitem__, new)) + due
         self.take(new)
         return new, fees
 
@@ -256,15 +266,15 @@ class Till:
         return twin
 
     def take_alone(self, feature: int) -> None:
-        """Note a feature that was had outside the list price: the fee of its group stays due."""
+        """Note a feature that was had outside the list price: the fees that it would open stay due."""
         self._have.add(feature)
 
     def take(self, bundle: Bundle) -> None:
-        """Note features as paid for at their list price, and their groups as opened."""
+        """Note features as paid for at their list price, and their fees as opened."""
         self._have.update(bundle)
         if self._fee:
-            group = self._group
-            self._open.update(group[feature] for feature in bundle if group[feature] >= 0)
+            for feature in bundle:
+                self._open.update(self._opens[feature])
 
 
 def _update(digest: Any, item: Any) -> None:

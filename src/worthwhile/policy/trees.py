@@ -77,7 +77,7 @@ class TreePolicy(Policy):
         flat = self.costs.flat
         acquired, evaluated = np.zeros(X.shape, dtype=bool), np.zeros(len(X), dtype=np.int64)
         self._walk(
-            "walk_limited", X, self.trees.average, flat.price, flat.group, flat.fee,
+            "walk_limited", X, self.trees.average, flat.price, flat.begin, flat.opens, flat.fee,
             np.int64(flat.evaluation), np.int64(limit), raw, acquired, evaluated,
         )  # fmt: skip
         return Outcome(raw, acquired, evaluated)

@@ -135,9 +135,9 @@ def _key(choice: Choice) -> str:
 
 
 def _features(costs: worthwhile.Costs) -> list[dict[str, Any]]:
-    group_of = {f: name for name, group in costs.groups.items() for f in group.features}
+    groups = {f: " + ".join(costs.fees_of(f)) or None for f in costs.features}
     return [
-        {"name": str(f), "price": float(price), "group": group_of.get(f), "alone": costs.price([f])}
+        {"name": str(f), "price": float(price), "group": groups[f], "alone": costs.price([f])}
         for f, price in costs.prices.items()
     ]
 

@@ -23,7 +23,8 @@ class Extractors:
         A function takes a list of ids. For a feature it returns one value per id: in the order of
         the ids, or by id (a mapping, or a Series of pandas whose index is the ids). For a group of
         the model's costs it returns a mapping (or frame) from feature to such values, and it is
-        called when the first feature of the group is wanted. None or NaN means that the value came
+        called when the first feature of the group is wanted (of several groups that list it, the first
+        that has a function). None or NaN means that the value came
         back empty (it is paid for); ``worthwhile.runtime.UNAVAILABLE`` that it cannot be had (it is
         not).
     timeout : float, optional
@@ -113,8 +114,10 @@ class Extractors:
     def _source(self, feature: str | int, costs: Costs | None) -> str | int | None:
         if feature in self.functions:
             return feature
-        group = None if costs is None else costs.group_of(feature)
-        return group if group in self.functions else None
+        if costs is None:
+            return None
+        listed = (name for name in costs.fees_of(feature) if feature in costs.groups[name].features)
+        return next((name for name in listed if name in self.functions), None)
 
     def _call(
         self, feature: str | int, source: str | int, members: Sequence[str | int], ids: list[Any]

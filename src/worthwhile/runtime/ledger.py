@@ -24,9 +24,9 @@ class Entry:
         "bought" at the list price, "stated" at another price, "known" already and free,
         "unavailable" and not paid, or "evaluation".
     price, fee : Decimal
-        Own price, and the fee of the group if this purchase opened it.
+        Own price, and the fees that this purchase opened, together.
     group : str or None
-        The group whose fee was paid.
+        The group whose fee was paid; several, in the order of the price list, are joined by " + ".
     count : int
         Number of trees or stages evaluated; 1 for a feature.
     """
@@ -45,10 +45,10 @@ class Entry:
 
 
 class _Purchases(NamedTuple):
-    """What was bought at once at list prices: columns, and the fees in quanta that some of them opened."""
+    """What was bought at once at list prices: columns, and the fees, by number, that some of them opened."""
 
     features: tuple[int, ...]
-    fees: dict[int, int]
+    fees: dict[int, tuple[int, ...]]
     costs: Costs
 
 
@@ -57,17 +57,18 @@ def _spell_out(line: Any) -> list[Entry]:
     if isinstance(line, Entry):
         return [line]
     if isinstance(line, _Purchases):
-        costs, fees, (prices, groups, _) = line.costs, line.fees, line.costs.lists
-        return [
-            Entry(
-                costs.name(feature), "bought", as_decimal(prices[feature]),
-                as_decimal(fees.get(feature, 0)),
-                costs.group_names[groups[feature]] if feature in fees else None,
-            )
-            for feature in line.features
-        ]  # fmt: skip
+        return [_bought(feature, line) for feature in line.features]
     feature, kind, price, fee, group, count = line
     return [Entry(feature, kind, as_decimal(price), as_decimal(fee), group if fee else None, count)]
+
+
+def _bought(feature: int, line: _Purchases) -> Entry:
+    """One purchase at the list price."""
+    costs, (prices, _, amounts) = line.costs, line.costs.lists
+    paid = [g for g in line.fees.get(feature, ()) if amounts[g]]
+    fee = as_decimal(sum(amounts[g] for g in paid))
+    groups = " + ".join(costs.fee_names[g] for g in paid)
+    return Entry(costs.name(feature), "bought", as_decimal(prices[feature]), fee, groups or None)
 
 
 class Ledger:
@@ -107,8 +108,10 @@ class Ledger:
         """Append a line given in quanta."""
         self._lines.append((feature, kind, price, fee, group, count))
 
-    def note_purchases(self, features: tuple[int, ...], fees: dict[int, int], costs: Costs) -> None:
-        """Append features bought at their list price, with the fees in quanta that they opened."""
+    def note_purchases(
+        self, features: tuple[int, ...], fees: dict[int, tuple[int, ...]], costs: Costs
+    ) -> None:
+        """Append features bought at their list price, with the fees (by number) that they opened."""
         self._lines.append(_Purchases(features, fees, costs))
 
     @property

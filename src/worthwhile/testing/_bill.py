@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from worthwhile.costs import EXACT, Costs
+from worthwhile.costs import EXACT, Costs, add_amounts
 from worthwhile.exceptions import SessionError
 from worthwhile.testing._subject import (
     Array,
@@ -28,11 +28,18 @@ def bill(costs: Costs, mask: Array, evaluated: int) -> Decimal:
     with localcontext(EXACT):
         bought = {costs.name(int(column)) for column in np.flatnonzero(mask)}
         own = sum((costs.prices[feature] for feature in bought), Decimal(0))
-        fees = sum(
-            (group.fee for group in costs.groups.values() if bought & set(group.features)),
-            Decimal(0),
-        )
+        opened = {name for feature in bought for name in opened_by(costs, feature)}
+        fees = sum((costs.groups[name].fee for name in opened), Decimal(0))
         return own + fees + costs.evaluation * int(evaluated)
+
+
+def opened_by(costs: Costs, feature: Any) -> set[str]:
+    """The groups whose fees a feature opens, worked out from the price list alone."""
+    groups = costs.groups
+    found = {name for name, group in groups.items() if feature in group.features}
+    while more := {outer for name in found for outer in groups[name].within} - found:
+        found |= more
+    return found
 
 
 @law(3)
@@ -112,7 +119,7 @@ def check_order_of_telling_does_not_matter(subject: Subject) -> None:
 
 @law(4)
 def check_nothing_is_paid_twice(subject: Subject) -> None:
-    """A feature, and the fee of its group, is on a session's bill at most once."""
+    """A feature, and each fee, is on a session's bill at most once."""
     for row in range(subject.n_rows):
         run = drive(subject.model.session(one_by_one=bool(row % 2)), subject.row(row))
         _check_ledger(subject, run, row)
@@ -129,7 +136,6 @@ def check_nothing_is_paid_twice(subject: Subject) -> None:
 
 
 def _check_ledger(subject: Subject, run: Run, row: int) -> None:
-    group_of = {f: g for g, group in subject.costs.groups.items() for f in group.features}
     opened: set[str] = set()
     seen: set[Any] = set()
     for entry in run.session.ledger:
@@ -138,11 +144,9 @@ def _check_ledger(subject: Subject, run: Run, row: int) -> None:
         if entry.feature in seen:
             raise Broken(f"row {row}: {entry.feature!r} is on the ledger twice", row)
         seen.add(entry.feature)
-        group = group_of.get(entry.feature)
-        due = Decimal(0)
-        if group is not None and group not in opened:
-            opened.add(group)
-            due = subject.costs.groups[group].fee
+        new = opened_by(subject.costs, entry.feature) - opened
+        opened |= new
+        due = add_amounts(subject.costs.groups[group].fee for group in new)
         price = subject.costs.prices[entry.feature]
         if (entry.price, entry.fee) != (price, due):
             raise Broken(

@@ -71,17 +71,17 @@ def _columns(X: Any) -> tuple[int, list[str] | None]:
 
 
 def _generated(estimator: Any, seed: int) -> Iterator[tuple[str, Any, Any, Costs]]:
-    """Priced data with a fee, gaps and a price of evaluation; small."""
+    """Priced data with fees (nested ones with an array), gaps and a price of evaluation; small."""
     size: Any = {"n_signals": 3, "n_noise": 2, "missing": MISSING}
     if not is_classifier(estimator):
         X, target, costs = make_priced_regression(N_TRAIN, seed, **size)
         yield "a frame", X, target, _with_evaluation(costs)
-        yield "an array", X.to_numpy(), target, _by_position(costs)
+        yield "an array", X.to_numpy(), target, _by_position(_nested(costs))
         return
     X, y, costs = make_priced_classification(N_TRAIN, seed, **size)
     labels = np.array(["no", "yes"])[y]
     yield "a frame with text labels", X, labels, _with_evaluation(costs)
-    yield "an array", X.to_numpy(), y, _by_position(costs)
+    yield "an array", X.to_numpy(), y, _by_position(_nested(costs))
     if get_tags(estimator).classifier_tags.multi_class:
         X, y, costs = make_priced_classification(N_TRAIN, seed, n_classes=3, **size)
         yield "a frame with three classes", X, y, costs
@@ -94,12 +94,25 @@ def _with_evaluation(costs: Costs) -> Costs:
     return Costs.from_dict({**data, "evaluation": EVALUATION, "unit": "CAD"})
 
 
+def _nested(costs: Costs) -> Costs:
+    """The same with fees that nest and cross: two groups in one that lists nothing itself."""
+    data, first = costs.to_dict(), costs.features[0]
+    outer = "all of it"
+    for group in data["groups"].values():
+        group["within"] = [outer]
+    data["groups"][outer] = {"fee": "0.59", "features": []}
+    data["groups"]["across"] = {
+        "fee": "1.3", "features": [first, costs.features[-1]], "within": [outer]
+    }  # fmt: skip
+    return Costs.from_dict(data)
+
+
 def _by_position(costs: Costs) -> Costs:
-    groups = {
-        name: {"fee": group.fee, "features": [costs.index(f) for f in group.features]}
-        for name, group in costs.groups.items()
-    }
-    return Costs(list(costs.prices.values()), groups)
+    """The same without names, for an array."""
+    data = costs.to_dict()
+    for group in data["groups"].values():
+        group["features"] = [costs.index(f) for f in group["features"]]
+    return Costs.from_dict({**data, "names": None})
 
 
 def _fit(

@@ -18,6 +18,7 @@ from worthwhile.core.boosting.team import Pace, meet, take
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import kernel
 from worthwhile.core.threads import Threads
+from worthwhile.costs import FlatCosts
 from worthwhile.estimators.boosting.booster import BinnedData
 
 TEAMS = [1, 2, 3] if team.CAN_TEAM else [1]
@@ -50,13 +51,13 @@ class Case:
     def __init__(self, rng, n, d, *, at_once=True):
         self.X = table(rng, n, d)
         self.gradients = rng.integers(-(2**20), 2**20, n).astype(np.int32)
-        self.price = rng.integers(0, 4, d) * 10**9
-        self.group = rng.integers(-1, 2, d).astype(np.int32)
-        self.fee = np.array([2, 5]) * 10**9
+        opens = [np.flatnonzero(rng.random(3) < 0.4).tolist() for _ in range(d)]
+        amounts = rng.integers(0, 4, d) * 10**9, np.array([2, 5, 1]) * 10**9
+        self.costs = FlatCosts.of(amounts[0], opens, amounts[1])
         self.at_once = at_once
 
     def purchases(self):
-        return Purchases(self.price, self.group, self.fee, at_once=self.at_once)
+        return Purchases(self.costs, at_once=self.at_once)
 
     def total(self, rows):
         chosen = self.gradients if rows is None else self.gradients[rows]
@@ -157,10 +158,8 @@ def test_prices_by_row_and_wide_or_tiny_tables_are_left_to_the_general_grower():
         wide = BinnedData.prepare(
             rng.normal(size=(300, 8 * (team_grower.MAX_BLOCKS + 1))), threads
         ).layout
-        meetings = Meetings(50, case.price, case.group, case.fee, threads)
-        by_row = RowPurchases(
-            case.price, case.group, case.fee, meetings, np.empty(0, dtype=np.int64)
-        )
+        meetings = Meetings(50, case.costs, threads)
+        by_row = RowPurchases(case.costs, meetings, np.empty(0, dtype=np.int64))
     assert TeamGrower.suits(MANY, layout, case.purchases(), 3)
     assert not TeamGrower.suits(50, layout, case.purchases(), 3)
     assert not TeamGrower.suits(MANY, layout, by_row, 3)
@@ -276,6 +275,7 @@ from worthwhile.core.boosting import team_grower
 from worthwhile.core.boosting.grower import Rules
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.threads import Threads
+from worthwhile.costs import FlatCosts
 from worthwhile.estimators.boosting.booster import BinnedData
 
 team_grower.SMALL = 0
@@ -290,8 +290,7 @@ def hold(task):
     end.wait()
 
 def grow(threads, trees):
-    price = np.arange(6) * 10**9
-    purchases = Purchases(price, np.full(6, -1, dtype=np.int32), np.empty(0, dtype=np.int64))
+    purchases = Purchases(FlatCosts.of(np.arange(6) * 10**9, [[]] * 6))
     grower = team_grower.TeamGrower(data.words, data.layout, purchases, threads)
     every = np.ones(6, dtype=bool)
     return [grower.grow(gradients, None, total, rules, every).feature for _ in range(trees)]

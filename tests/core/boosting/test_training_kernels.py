@@ -25,6 +25,7 @@ from worthwhile.core.boosting.grower import Grown
 from worthwhile.core.boosting.layout import Layout
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.threads import Threads
+from worthwhile.costs import FlatCosts
 
 
 @settings(max_examples=20, deadline=None)
@@ -223,7 +224,7 @@ def test_ties_go_to_lower_price_then_feature_then_node():
 
 def test_purchases_wait_until_settled_where_asked_to():
     billion = 10**9
-    bought = Purchases([billion, billion], [0, 0], [3 * billion], at_once=False)
+    bought = Purchases(FlatCosts.of([billion] * 2, [[0], [0]], [3 * billion]), at_once=False)
     bought.taken(1)
     assert bought.prices().tolist() == [[4.0, 4.0]]
     bought.settle()

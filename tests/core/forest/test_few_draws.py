@@ -22,10 +22,10 @@ DRAWS = (20, 10, 5)
 def grow(X, y, weights, prices, seed, free=False):
     with Threads(1) as threads:
         data = prepare(X, "random", threads)
-    group = np.full(X.shape[1], -1)
+    begin, opens = np.zeros(X.shape[1] + 1), np.empty(0)
     tree = GreedyTree(
         data, y.astype(np.int32), int(y.max()) + 1, MEAN, DRAWS,
-        Prices(np.asarray(prices, dtype=float), group, np.empty(0), free), 12,
+        Prices(np.asarray(prices, dtype=float), begin, opens, np.empty(0), free), 12,
     )  # fmt: skip
     return tree.grow(weights, seed)
 

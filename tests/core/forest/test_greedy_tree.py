@@ -33,7 +33,7 @@ def grow(X, y, impurity, mode, prices, weights=None, seed=0, max_depth=UNLIMITED
         data = prepare(X, mode, threads)
     tree = GreedyTree(
         data, y.astype(np.int32), int(y.max()) + 1, impurity, PAPER if mode == "random" else SCAN,
-        Prices(np.asarray(prices, dtype=float), np.full(d, -1), np.empty(0), free), max_depth,
+        Prices(np.asarray(prices, dtype=float), np.zeros(d + 1), np.empty(0), np.empty(0), free), max_depth,
     )  # fmt: skip
     return tree.grow(np.ones(len(y)) if weights is None else weights, seed)
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.ensembles import opens_of
 from tests.naive import linear as naive
 from worthwhile.core.linear import greedy_selection as gr
 from worthwhile.core.linear import moments as mo
@@ -37,12 +38,8 @@ def engine_of(name, X, Y, weight):
 
 
 def prices(price, group=None, fee=()):
-    group = (
-        np.full(len(price), -1, dtype=np.int32)
-        if group is None
-        else np.asarray(group, dtype=np.int32)
-    )
-    return FlatCosts(np.asarray(price, dtype=np.int64), group, np.asarray(fee, dtype=np.int64), 0)
+    opens = [[]] * len(price) if group is None else [[g] if g >= 0 else [] for g in group]
+    return FlatCosts.of(price, opens, fee)
 
 
 @given(st.integers(0, 100_000), st.integers(1, 3), st.integers(1, 20))
@@ -83,18 +80,21 @@ def test_skip_goes_on_from_stop_within_the_budget(seed, budget):
 def test_fees_are_charged_once_and_engines_agree_on_blocks(seed, budget):
     X, Y, weight, price = make(seed, d=7)
     price[5] = 0
-    p = prices(price, [0, 0, 0, 1, 1, 1, -1], [4, 2])
+    if seed % 2:
+        p = prices(price, [0, 0, 0, 1, 1, 1, -1], [4, 2])
+    else:  # the second fee stands within the first, and a third crosses both
+        p = FlatCosts.of(price, [[0], [0], [0, 2], [0, 1], [0, 1, 2], [0, 1], []], [4, 2, 3])
     results = [gr.select(engine_of(name, X, Y, weight), p, budget) for name in ("moments", "qr")]
     assert results[0].features.tolist() == results[1].features.tolist()
     taken = results[0].features
-    opened = {int(p.group[a]) for a in taken if p.group[a] >= 0}
+    opened = {g for a in taken for g in opens_of(p)[a]}
     assert (
         results[0].spent
         == sum(int(price[a]) for a in taken) + sum(int(p.fee[g]) for g in opened)
         <= budget
     )
-    if 1 in opened:
-        assert 5 in taken  # free once its group is open
+    if opened.issuperset(opens_of(p)[5]):
+        assert 5 in taken  # free once its fees are paid
 
 
 def test_a_fee_shared_by_two_features_is_judged_on_both():
@@ -111,10 +111,18 @@ def test_a_fee_shared_by_two_features_is_judged_on_both():
 
 def test_group_block_stops_where_the_ratio_of_the_whole_block_falls():
     S, r = np.eye(3), np.array([[3.0], [2.0], [0.1]])
-    gain, cost, members = gr.group_block(S, r, np.array([1, 1, 1]), 2, 10)
+    prices = np.array([1, 1, 1]), np.ones((3, 1), dtype=bool), np.array([2])
+    gain, cost, members = gr.group_block(S, r, *prices, 10)
     assert (gain, cost, members) == (13.0, 4, [0, 1])
-    assert gr.group_block(S, r, np.array([1, 1, 1]), 2, 2)[2] == []
-    assert gr.group_block(S, r, np.array([1, 1, 1]), 2, 3)[2] == [0]
+    assert gr.group_block(S, r, *prices, 2)[2] == []
+    assert gr.group_block(S, r, *prices, 3)[2] == [0]
+
+
+def test_group_block_counts_every_fee_once():
+    S, r = np.eye(3), np.array([[3.0], [2.0], [1.9]])
+    opens = np.array([[True, False], [True, True], [True, True]])
+    gain, cost, members = gr.group_block(S, r, np.zeros(3, dtype=int), opens, np.array([2, 1]), 10)
+    assert (gain, cost, members) == (pytest.approx(16.61), 3, [0, 1, 2])
 
 
 @given(st.integers(0, 100_000))

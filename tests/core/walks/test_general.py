@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ensembles import random_costs, random_rows, random_trees
+from tests.ensembles import opens_of, random_costs, random_rows, random_trees
 from tests.naive import walk as naive
 from worthwhile.core.trees import Trees
 from worthwhile.core.walks import general as walk
@@ -58,7 +58,7 @@ def test_limited_walks_equal_the_twin(seed, kind, n_trees, evaluation, budget):
     policy, X = policy_of(rng, kind, n_trees, evaluation), random_rows(rng, 11)
     limit = budget * 10**8
     outcome, flat = policy.batch(X, limit), policy.costs.flat
-    prices = flat.price.tolist(), flat.group.tolist(), flat.fee.tolist(), flat.evaluation
+    prices = flat.price.tolist(), opens_of(flat), flat.fee.tolist(), flat.evaluation
     for row, values in enumerate(X):
         raw, bought, used, spent = naive.walk_limited(policy.trees, values, *prices, limit)
         assert outcome.raw[row].tolist() == raw

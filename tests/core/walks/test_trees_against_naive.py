@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ensembles import nested
+from tests.ensembles import nested, opens_of
 from tests.naive import trees as naive
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
@@ -23,10 +23,12 @@ from worthwhile.estimators.boosting.booster import (
 )
 
 
-def flat(price, group=None, fee=()):
-    price = np.asarray(price, dtype=np.int64)
-    group = np.full(len(price), -1) if group is None else group
-    return FlatCosts(price, np.asarray(group, dtype=np.int32), np.asarray(fee, dtype=np.int64), 0)
+def flat(price, opens=None, fee=()):
+    return FlatCosts.of(price, [[]] * len(price) if opens is None else opens, fee)
+
+
+def naive_prices(kind, costs, *more):
+    return kind(costs.price.tolist(), opens_of(costs), costs.fee.tolist(), *more)
 
 
 @st.composite
@@ -40,11 +42,11 @@ def problems(draw, missing=True):
     X += np.where(levels == 50, 0.25, 0.0)
     if missing and draw(st.booleans()):
         X[rng.random((n, d)) < 0.2] = np.nan
-    G = int(rng.integers(0, 3))
-    group = rng.integers(-1, G, d) if G else np.full(d, -1)
+    G = int(rng.integers(0, 4))
+    opens = [np.flatnonzero(rng.random(G) < 0.4).tolist() for _ in range(d)]
     price = rng.integers(0, 4, d) * 10**9
     fee = rng.integers(0, 4, G) * 10**9
-    return X, rng, flat(price, group, fee)
+    return X, rng, flat(price, opens, fee)
 
 
 def grown(X, gradients, costs, config, weight=None, n_threads=1, sample=None):
@@ -76,7 +78,7 @@ def test_one_tree_of_unit_weights(problem, lam, max_depth, min_leaf, n_threads):
     config = BoosterSettings(
         lam=lam, lam_scale="sum", learning_rate=1.0, max_depth=max_depth, min_samples_leaf=min_leaf
     )
-    prices = naive.Prices(costs.price.tolist(), costs.group.tolist(), costs.fee.tolist())
+    prices = naive_prices(naive.Prices, costs)
     root, exponent = naive.grow(X, gradients, prices, lam, max_depth, min_leaf)
     tree, booster, total, _, _ = grown(X, gradients, costs, config, n_threads=n_threads)
     assert tree == naive.describe(root, exponent)
@@ -93,7 +95,7 @@ def test_one_tree_of_vector_leaves(problem, lam, max_depth, outputs):
     config = BoosterSettings(
         lam=lam, lam_scale="sum", learning_rate=1.0, max_depth=max_depth, min_samples_leaf=2
     )
-    prices = naive.Prices(costs.price.tolist(), costs.group.tolist(), costs.fee.tolist())
+    prices = naive_prices(naive.Prices, costs)
     root, exponent = naive.grow(X, gradients, prices, lam, max_depth, 2)
     assert grown(X, gradients, costs, config)[0] == naive.describe(root, exponent)
 
@@ -121,9 +123,7 @@ def test_row_prices_over_several_trees(problem, lam, weighted):
     config = BoosterSettings(
         lam=lam, lam_scale="sum", max_depth=2, min_samples_leaf=1, penalty="row"
     )
-    prices = naive.RowPrices(
-        costs.price.tolist(), costs.group.tolist(), costs.fee.tolist(), [set() for _ in X]
-    )
+    prices, opens = naive_prices(naive.RowPrices, costs, [set() for _ in X]), opens_of(costs)
     with Threads(1) as threads:
         data = BinnedData.prepare(X, threads, weights.astype(float))
         booster = Booster(data, costs, config, threads)
@@ -136,7 +136,7 @@ def test_row_prices_over_several_trees(problem, lam, weighted):
             assert found == naive.describe(root, exponent, 0.1)
     paid = sum(
         sum(int(costs.price[f]) for f in met)
-        + sum(int(costs.fee[g]) for g in {costs.group[f] for f in met} - {-1})
+        + sum(int(costs.fee[g]) for g in {g for f in met for g in opens[f]})
         for met in prices.met
     )
     assert booster.meetings.quanta() == paid
@@ -147,7 +147,7 @@ def test_row_prices_over_several_trees(problem, lam, weighted):
 def test_boosting_by_the_book(problem, lam):
     X, rng, costs = problem
     y = rng.normal(size=len(X))
-    prices = naive.Prices(costs.price.tolist(), costs.group.tolist(), costs.fee.tolist())
+    prices = naive_prices(naive.Prices, costs)
     expected, losses = naive.boost_squared(X, y, prices, lam, 4, 0.5, 2, 2)
     config = BoosterSettings(
         lam=lam, lam_scale="sum", learning_rate=0.5, max_depth=2, min_samples_leaf=2

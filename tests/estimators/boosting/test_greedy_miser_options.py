@@ -200,7 +200,7 @@ def test_scene_like_purchases_open_descriptors():
     X, y, costs = worthwhile.datasets.make_scene_like(n=500, n_descriptors=20, n_classes=5)
     booster = GreedyMiserClassifier(costs=costs, n_rounds=40, min_samples_leaf=5, learning_rate=0.3)
     miser, blind = booster.fit_path(X, y, [0.1 * booster.lam_max(X, y), 0.0])
-    group = costs.resolve(X.shape[1], list(X.columns)).flat.group
+    group = costs.resolve(X.shape[1], list(X.columns)).flat.opens  # one fee each
     opened = set(group[miser.purchase_order_[:12]].tolist())
     scattered = set(group[blind.purchase_order_[:12]].tolist())
     assert 2 * len(opened) <= len(scattered)

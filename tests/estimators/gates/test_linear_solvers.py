@@ -136,7 +136,7 @@ def test_opt2_matches_a_generic_solver(costs, n_classes, kappa):
         )
         weights, value = solve(problem, penalty, zeros(problem), tol=1e-13, max_iter=20_000)
         given_ = (
-            problem.Z, problem.codes, problem.q, problem.log_odds, kappa, penalty.price, penalty.group, penalty.fee,
+            problem.Z, problem.codes, problem.q, problem.log_odds, kappa, penalty.price, penalty.members, penalty.fee,
         )  # fmt: skip
         assert value == pytest.approx(naive.opt2_value(*weights, *given_), abs=1e-12)
         generic = naive.opt2(*given_[:2], problem.n_cheap, *given_[2:])

@@ -21,11 +21,35 @@ def penalty_of(seed, d=7):
     rng = np.random.default_rng(seed)
     price = rng.exponential(size=d) * (rng.random(d) < 0.8)
     group = rng.choice([-1, 0, 1], size=d)
-    return PricePenalty(price, group.astype(np.intp), rng.exponential(size=3))
+    return PricePenalty(price, group[:, None] == np.arange(3), rng.exponential(size=3))
+
+
+def nested_penalty(seed, d=7):
+    """Groups within groups, two of them with the same members."""
+    rng = np.random.default_rng(seed)
+    inner = rng.random(d) < 0.4
+    outer, other = (
+        inner | (rng.random(d) < 0.3),
+        ~inner & (rng.random(d) < 0.5) & (rng.random() < 0.5),
+    )
+    other &= ~outer
+    members = np.column_stack([outer, inner, other, inner, np.ones(d, dtype=bool)])
+    price = rng.exponential(size=d) * (rng.random(d) < 0.8)
+    return PricePenalty(price, members, rng.exponential(size=5) * 0.5)
+
+
+def tangled_penalty(seed, d=7):
+    """Groups that share rows in any pattern."""
+    rng = np.random.default_rng(seed)
+    price = rng.exponential(size=d) * (rng.random(d) < 0.8)
+    return PricePenalty(price, rng.random((d, 4)) < 0.5, rng.exponential(size=4) * 0.5)
+
+
+ANY = [penalty_of, nested_penalty, tangled_penalty]
 
 
 def parts(penalty):
-    return penalty.price, penalty.group, penalty.fee
+    return penalty.price, penalty.members, penalty.fee
 
 
 def least_squares(seed, n=60, d=7, k=2):
@@ -37,21 +61,21 @@ def least_squares(seed, n=60, d=7, k=2):
     return X, Y, lambda W: gram @ W - cross, float(np.linalg.eigvalsh(gram)[-1])
 
 
-@given(seeds, steps)
+@given(seeds, steps, st.sampled_from([penalty_of, nested_penalty]))
 @settings(max_examples=50, deadline=None)
-def test_penalty_and_proximal_step_are_those_of_the_loops(seed, step):
-    penalty, W = penalty_of(seed), np.random.default_rng(seed).normal(size=(7, 3)) * 2
+def test_penalty_and_proximal_step_are_those_of_the_loops(seed, step, kind):
+    penalty, W = kind(seed), np.random.default_rng(seed).normal(size=(7, 3)) * 2
     W[seed % 7] = 0.0
     assert penalty.value(W) == pytest.approx(naive.penalty(W, *parts(penalty)), abs=1e-12)
     expected = naive.prox(W, step, *parts(penalty))
     np.testing.assert_allclose(penalty.prox(W, step), expected, atol=1e-12)
 
 
-@given(seeds, steps)
+@given(seeds, steps, st.sampled_from(ANY))
 @settings(max_examples=50, deadline=None)
-def test_proximal_step_is_the_minimum_that_defines_it(seed, step):
+def test_proximal_step_is_the_minimum_that_defines_it(seed, step, kind):
     rng = np.random.default_rng(seed)
-    penalty, W = penalty_of(seed), rng.normal(size=(7, 3)) * 2
+    penalty, W = kind(seed), rng.normal(size=(7, 3)) * 2
 
     def value(V):
         return np.sum((V - W) ** 2) / 2 + step * penalty.value(V)
@@ -85,7 +109,7 @@ def test_prices_and_fees_are_those_of_the_costs():
     costs = Costs([1, 0, 2.5], {"g": {"fee": 2, "features": [1, 2]}})
     penalty = PricePenalty.of(costs, 10.0)
     assert penalty.price.tolist() == [10.0, 0.0, 25.0]
-    assert penalty.group.tolist() == [-1, 0, 0]
+    assert penalty.members.tolist() == [[False], [True], [True]]
     assert penalty.fee.tolist() == [20.0]
     assert PricePenalty.of(costs).price.tolist() == [1.0, 0.0, 2.5]
 
@@ -94,7 +118,7 @@ def test_prices_and_fees_are_those_of_the_costs():
 def test_fista_finds_the_lasso_of_scikit_learn(alpha):
     X, Y, gradient, curvature = least_squares(3, k=1)
     price = np.array([1.0, 2, 3, 1, 5, 1, 2]) * alpha
-    penalty = PricePenalty(price, np.full(7, -1), np.zeros(0))
+    penalty = PricePenalty(price, np.zeros((7, 0), dtype=bool), np.zeros(0))
     found, taken = fista(
         gradient, penalty.prox, np.zeros((7, 1)), curvature, tol=1e-24, max_iter=5000
     )
@@ -110,7 +134,7 @@ def test_fista_finds_the_lasso_of_scikit_learn(alpha):
 def test_fista_ends_where_the_optimality_conditions_hold(seed, strength):
     _, _, gradient, curvature = least_squares(seed)
     whole = penalty_of(seed)
-    penalty = PricePenalty(strength * whole.price, whole.group, strength * whole.fee)
+    penalty = PricePenalty(strength * whole.price, whole.members, strength * whole.fee)
     start = np.random.default_rng(seed).normal(size=(7, 2))
     found, _ = fista(gradient, penalty.prox, start, curvature, tol=1e-24, max_iter=20_000)
     assert naive.lasso_slack(gradient(found), found, *parts(penalty)) < 1e-8
@@ -141,15 +165,15 @@ def test_fista_stops_at_the_most_steps_and_counts_them():
     np.testing.assert_allclose(one, plain, rtol=1e-12)
 
 
-@given(seeds)
+@given(seeds, st.sampled_from(ANY))
 @settings(max_examples=30, deadline=None)
-def test_nothing_priced_enters_at_the_silencing_strength(seed):
+def test_nothing_priced_enters_at_the_silencing_strength(seed, kind):
     rng = np.random.default_rng(seed)
-    penalty, gradient = penalty_of(seed), rng.normal(size=(7, 2))
+    penalty, gradient = kind(seed), rng.normal(size=(7, 2))
     top = penalty.silencing(gradient)
     out = penalty.prox(-gradient, top * (1 + 1e-12))
-    total = penalty.price + np.append(penalty.fee, 0.0)[penalty.group]
+    total = penalty.price + penalty.members @ penalty.fee
     assert not out[total > 0].any()
-    single = PricePenalty(penalty.price, np.full(7, -1), np.zeros(0))
+    single = PricePenalty(penalty.price, np.zeros((7, 0), dtype=bool), np.zeros(0))
     if (penalty.price > 0).any():
         assert single.prox(-gradient, 0.999 * single.silencing(gradient))[penalty.price > 0].any()

@@ -16,20 +16,19 @@ from worthwhile.costs import FlatCosts
 
 
 class Purchases:
-    """What the model has bought: a feature, and the fee of its group, is paid once for all rows.
+    """What the model has bought: a feature, and each fee, is paid once for all rows.
 
     Parameters
     ----------
-    price, group, fee : arrays
-        Whole quanta per feature, its group or -1, whole quanta per group.
+    costs : FlatCosts
+        The prices.
     at_once : bool
         Whether what a split buys is free for the rest of the round (equation 5 of Greedy Miser), or
         only from the next call of :meth:`settle` on.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> bought = Purchases(np.array([3, 4]) * 10**9, np.array([0, 0]), np.array([10]) * 10**9)
+    >>> bought = Purchases(FlatCosts.of([3 * 10**9, 4 * 10**9], [[0], [0]], [10 * 10**9]))
     >>> bought.prices().tolist()
     [[13.0, 14.0]]
     >>> bought.taken(0)
@@ -37,21 +36,18 @@ class Purchases:
     [[0.0, 4.0]]
     """
 
-    def __init__(self, price, group, fee, *, at_once=True):
-        self.price = np.asarray(price, dtype=SUM)
-        self.group = np.asarray(group, dtype=np.int32)
-        self.fee = np.asarray(fee, dtype=SUM)
-        self.at_once = at_once
-        self.bought = np.zeros(len(self.price), dtype=bool)
+    def __init__(self, costs: FlatCosts, *, at_once=True):
+        self.costs, self.at_once = costs, at_once
+        self.bought = np.zeros(len(costs.price), dtype=bool)
         self.order: list[int] = []
         self.total = 0
-        self._prices = np.empty((1, len(self.price)))
+        self._prices = np.empty((1, len(costs.price)))
         self._settled = False
         self.settle()
 
     def marginal(self):
         """Quanta that each feature would add to the model now."""
-        return FlatCosts(self.price, self.group, self.fee, 0).after(self.bought).alone
+        return self.costs.after(self.bought).alone
 
     def prices(self, node_rows=None, weight=None, nodes=()):
         """Return what a split on each feature would add, in the user's unit: (1, d), for every node."""
@@ -119,15 +115,13 @@ def weigh_met(bits, rows, all_rows, weights, pieces, words, met):
 class Meetings:
     """Which rows have read (acquired) which features, and hence what each row has paid.
 
-    One bit per row and feature, and one per row and group; bits are numbered in the order in which
+    One bit per row and feature, and one per row and fee; bits are numbered in the order in which
     features were first bought, so that the busy ones share few words.
     """
 
-    def __init__(self, n_rows, price, group, fee, threads):
-        self.n_rows = n_rows
-        self._price, self._group, self._fee = price, group, fee
-        self._threads = threads
-        words = -(-(len(price) + len(fee)) // 64)
+    def __init__(self, n_rows, costs: FlatCosts, threads):
+        self.n_rows, self._costs, self._threads = n_rows, costs, threads
+        words = -(-(len(costs.price) + len(costs.fee)) // 64)
         self._bits = np.zeros((words, n_rows), dtype=WORD)
         self._met = np.zeros((words, 64), dtype=SUM)
         self._slots: dict[tuple[str, int], int] = {}
@@ -138,14 +132,15 @@ class Meetings:
     def _slot(self, kind, number):
         slot = self._slots.setdefault((kind, number), len(self._slots))
         if slot == len(self._worth):
-            self._worth.append(int((self._price if kind == "feature" else self._fee)[number]))
+            amounts = self._costs.price if kind == "feature" else self._costs.fee
+            self._worth.append(int(amounts[number]))
         return slot
 
     def _slots_of(self, feature):
-        """What a row that reads a feature meets: the feature, and its group."""
-        group = int(self._group[feature])
-        found = [self._slot("feature", feature)]
-        return found if group < 0 else [*found, self._slot("group", group)]
+        """What a row that reads a feature meets: the feature, and the fees that it opens."""
+        begin, opens = self._costs.begin, self._costs.opens
+        fees = opens[begin[feature] : begin[feature + 1]].tolist()
+        return [self._slot("feature", feature), *(self._slot("fee", fee) for fee in fees)]
 
     def _masks(self, paths):
         """{word: (bits, masks per node)} of what is on the paths and some row has not met yet."""
@@ -187,10 +182,12 @@ class Meetings:
 
     def restore(self, acquired):
         """Let every row have read what ``acquired`` (n, d) says."""
-        for feature in np.flatnonzero(acquired.any(axis=0)).tolist():
+        read = acquired.any(axis=0)
+        for feature in np.flatnonzero(read).tolist():
             self._set(self._slot("feature", feature), acquired[:, feature])
-            if (group := int(self._group[feature])) >= 0:
-                self._set(self._slot("group", group), acquired[:, self._group == group].any(axis=1))
+        members = self._costs.members
+        for fee in np.flatnonzero(members[read].any(axis=0)).tolist():
+            self._set(self._slot("fee", fee), acquired[:, members[:, fee]].any(axis=1))
 
     def _set(self, slot, rows):
         word, bit = divmod(slot, 64)
@@ -202,15 +199,15 @@ class Meetings:
         return self._paid
 
     def unmet(self, rows, all_rows, weights, pieces):
-        """Weight of the rows of the pieces that has not read each feature (d,), each group (G,)."""
+        """Weight of the rows of the pieces that has not read each feature (d,), paid each fee (G,)."""
         met = np.zeros_like(self._met)
         words = -(-len(self._slots) // 64)
         total = weigh_met(self._bits, rows, all_rows, weights, pieces, words, met)
-        features = np.full(len(self._price), total, dtype=SUM)
-        groups = np.full(len(self._fee), total, dtype=SUM)
+        features = np.full(len(self._costs.price), total, dtype=SUM)
+        fees = np.full(len(self._costs.fee), total, dtype=SUM)
         for (kind, number), slot in self._slots.items():
-            (features if kind == "feature" else groups)[number] = total - met[divmod(slot, 64)]
-        return features, groups
+            (features if kind == "feature" else fees)[number] = total - met[divmod(slot, 64)]
+        return features, fees
 
 
 class RowPurchases(Purchases):
@@ -220,10 +217,10 @@ class RowPurchases(Purchases):
     Rows keep what they met in any tree, also in trees whose sample they were not part of.
     """
 
-    def __init__(self, price, group, fee, meetings, weights):
+    def __init__(self, costs: FlatCosts, meetings, weights):
         self.meetings = meetings
         self._weights = weights
-        super().__init__(price, group, fee)
+        super().__init__(costs)
 
     def prices(self, node_rows=None, weight=None, nodes=()):
         """Return the mean price of a split per node and feature (k, d).
@@ -231,19 +228,20 @@ class RowPurchases(Purchases):
         ``node_rows`` knows where rows are; ``weight`` is what the tree sees in all; ``nodes`` are
         pairs of a node's pieces and the features on the path to it.
         """
-        found = np.empty((len(nodes), len(self.price)))
+        costs, opener = self.costs, self.costs.opener
+        found = np.empty((len(nodes), len(costs.price)))
         for number, (pieces, path) in enumerate(nodes):
-            features, groups = self.meetings.unmet(
+            features, fees = self.meetings.unmet(
                 node_rows.rows, node_rows.all_rows, self._weights, pieces
             )
             on_path = list(path)
             features[on_path] = 0
-            opened = self.group[on_path]
-            groups[opened[opened >= 0]] = 0
-            own = features * (self.price * QUANTUM)
-            if len(groups):
-                # Rows that lack the group lack each of its features, so a met feature adds no fee.
-                lacks = (self.group >= 0) & (features > 0)
-                own = own + np.where(lacks, (groups * (self.fee * QUANTUM))[self.group], 0.0)
+            own = features * (costs.price * QUANTUM)
+            if len(fees):
+                fees[costs.opened_by(on_path)] = 0
+                # Rows that lack a fee lack each feature that opens it, so a met feature adds no fee.
+                due = (fees * (costs.fee * QUANTUM))[costs.opens]
+                entry = np.bincount(opener, due, minlength=len(own))
+                own = own + np.where(features > 0, entry, 0.0)
             found[number] = own / weight
         return found

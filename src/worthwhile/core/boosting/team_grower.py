@@ -207,9 +207,10 @@ class TeamGrower:
     def _money(self):
         """What is paid and what is not, for the kernel to change."""
         own = self._purchases
-        opened = np.zeros(len(own.fee), dtype=bool)
-        opened[own.group[own.bought & (own.group >= 0)]] = True
-        return growth.Money(own.prices().copy(), own.price, own.group, own.bought.copy(), opened)
+        costs = own.costs
+        fees = (costs.begin, costs.opens, costs.fee)
+        opened = costs.opened_by(own.bought)
+        return growth.Money(own.prices().copy(), costs.price, *fees, own.bought.copy(), opened)
 
     def _grown(self, nodes):
         """The tree as others know it."""

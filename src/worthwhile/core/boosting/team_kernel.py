@@ -69,10 +69,10 @@ Terms = group(
 
 Money = group(
     __name__, "Money",
-    prices="float64[:,::1]", price="int64[::1]", group="int32[::1]", bought="boolean[::1]",
-    opened="boolean[::1]",
+    prices="float64[:,::1]", price="int64[::1]", begin="int32[::1]", opens="int32[::1]", fee="int64[::1]",
+    bought="boolean[::1]", opened="boolean[::1]",
 )  # fmt: skip
-"""What a split would add now, own prices, groups, and what is paid: features, and fees of groups."""
+"""What a split would add now, :class:`worthwhile.costs.FlatCosts`, and what is paid: features and fees."""
 
 Tree = group(
     __name__, "Tree",
@@ -213,15 +213,21 @@ def _scan(columns, terms, level, histograms, found, scratch, shared, depth):
 @kernel(inline=True)
 def _buy(feature, money):
     """Let what a split needs be free from now on; see :class:`worthwhile.core.boosting.purchases.Purchases`."""
-    prices, price, groups, bought, opened = money
+    prices, price, begin, opens, fee, bought, opened = money
     bought[feature] = True
     prices[0, feature] = 0.0
-    g = groups[feature]
-    if g >= 0 and not opened[g]:
-        opened[g] = True
+    new = False
+    for entry in range(begin[feature], begin[feature + 1]):
+        new = new or not opened[opens[entry]]
+        opened[opens[entry]] = True
+    if new:
         for other in range(price.shape[0]):
-            if groups[other] == g and not bought[other]:
-                prices[0, other] = price[other] * QUANTUM
+            if not bought[other] and begin[other] < begin[other + 1]:
+                amount = price[other]
+                for entry in range(begin[other], begin[other + 1]):
+                    if not opened[opens[entry]]:
+                        amount += fee[opens[entry]]
+                prices[0, other] = amount * QUANTUM
 
 
 @kernel(inline=True)

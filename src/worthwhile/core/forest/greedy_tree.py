@@ -52,16 +52,17 @@ class Prices:
     Attributes
     ----------
     own, fee : float64
-        Price of each feature, fee of each group.
-    group : int32
-        Group of each feature, -1 where it has none.
+        Price of each feature, and the fees.
+    begin, opens : int32
+        Which fees each feature opens, as in :class:`worthwhile.costs.FlatCosts`.
     free_on_path : bool
         Charge nothing for what the path to a node has bought. The paper always charges the full
         price.
     """
 
     own: np.ndarray
-    group: np.ndarray
+    begin: np.ndarray
+    opens: np.ndarray
     fee: np.ndarray
     free_on_path: bool = False
 
@@ -70,7 +71,8 @@ class Prices:
         """The same as a tuple for kernels."""
         return (
             bool(self.free_on_path), np.ascontiguousarray(self.own, dtype=np.float64),
-            np.ascontiguousarray(self.group, dtype=np.int32), np.ascontiguousarray(self.fee, dtype=np.float64),
+            np.ascontiguousarray(self.begin, dtype=np.int32), np.ascontiguousarray(self.opens, dtype=np.int32),
+            np.ascontiguousarray(self.fee, dtype=np.float64),
         )  # fmt: skip
 
 

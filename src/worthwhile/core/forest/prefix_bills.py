@@ -14,20 +14,22 @@ _U, _U32 = np.uint64, np.uint32
 
 
 @kernel()
-def note_paths(nodes, first, end, group, n_features, met):
-    """What is bought on the way to each node of a tree, as bits: features, then groups (m, words)."""
+def note_paths(nodes, first, end, begin, opens, met):
+    """What is bought on the way to each node of a tree, as bits: features, then fees (m, words)."""
+    n_features = begin.shape[0] - 1
     for word in range(met.shape[1]):
         met[0, word] = 0
     for at in range(first, end):
         f = np.int64(nodes[at]["feature"])
         if f < 0:
             continue
-        fee = n_features + group[f] if group[f] >= 0 else f
         for child in (nodes[at]["left"] - first, nodes[at]["right"] - first):
             for word in range(met.shape[1]):
                 met[child, word] = met[at - first, word]
             met[child, f // 64] |= _U(1) << _U(f % 64)
-            met[child, fee // 64] |= _U(1) << _U(fee % 64)
+            for entry in range(begin[f], begin[f + 1]):
+                fee = n_features + opens[entry]
+                met[child, fee // 64] |= _U(1) << _U(fee % 64)
 
 
 @kernel()
@@ -56,15 +58,15 @@ def descend(X, nodes, root, start, n, ends, going):
 
 
 @kernel()
-def follow_tree(X, nodes, first, end, group, price, bought, ends, sums, start, stop):
+def follow_tree(X, nodes, first, end, begin, opens, price, bought, ends, sums, start, stop):
     """Walk rows ``start..stop`` through one tree and charge for what they have not bought before.
 
-    ``price`` is of features, then of groups. ``bought`` (n, words) remembers purchases from tree to
+    ``price`` is of features, then of fees. ``bought`` (n, words) remembers purchases from tree to
     tree, as bits. ``ends`` (n,) gets the leaves; ``sums`` (chunks,) the new quanta per CHUNK rows.
     """
     met = np.empty((end - first, bought.shape[1]), np.uint64)
     going = np.empty(CHUNK, np.uint32)
-    note_paths(nodes, first, end, group, X.shape[1], met)
+    note_paths(nodes, first, end, begin, opens, met)
     for low in range(start, stop, CHUNK):
         n, paid = min(CHUNK, stop - low), np.int64(0)
         descend(X, nodes, first, low, n, ends, going)
@@ -135,7 +137,7 @@ class Prefixes:
     def __init__(self, X, trees, costs):
         self._X = np.ascontiguousarray(X, dtype=np.float32 if trees.single else X.dtype)
         self._first = trees.bounds
-        self._nodes, self._group = trees.packed(), costs.group
+        self._nodes, self._fees = trees.packed(), (costs.begin, costs.opens)
         self._price = np.concatenate([costs.price, costs.fee])
         self._bought = np.zeros((len(X), -(-len(self._price) // 64)), dtype=np.uint64)
         self.ends = np.zeros(len(X), dtype=np.int32)
@@ -153,8 +155,8 @@ class Prefixes:
         def work(part):
             start, stop = part * step, min((part + 1) * step, n)
             follow_tree(
-                self._X, self._nodes, *self._first[tree : tree + 2], self._group, self._price, self._bought,
-                self.ends, sums, start, stop,
+                self._X, self._nodes, *self._first[tree : tree + 2], *self._fees, self._price,
+                self._bought, self.ends, sums, start, stop,
             )  # fmt: skip
             if voters is not None:
                 count_votes(self.ends, *voters, right, start, stop)

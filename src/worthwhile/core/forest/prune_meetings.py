@@ -1,6 +1,6 @@
 """Which rows need which features at which nodes of a forest: the ground of pruning.
 
-A row meets a feature (or the fee of its group) at a node where it would acquire it.
+A row meets a feature (or a fee that it opens) at a node where it would acquire it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from worthwhile.core.walks.general import _next_node as next_node
 
 @kernel()
 def count_meetings(
-    X, nodes, root, group, wrong, label, codes, weights, seen, errors, counts, start, stop
+    X, nodes, root, fees, wrong, label, codes, weights, seen, errors, counts, start, stop
 ):
     """Count what rows ``start..stop`` meet for the first time on their path through one tree.
 
-    ``counts`` (n,) gets the number of items (features and groups) that each row meets, ``errors``
+    ``counts`` (n,) gets the number of items (features and fees) that each row meets, ``errors``
     (nodes,) the weight of rows that a node's label gets wrong (where ``wrong``). ``seen`` (items,)
-    is scratch: the last row that met an item.
+    is scratch: the last row that met an item. ``fees``: where those of each feature begin, and they.
     """
-    d = group.shape[0]
+    begin, opens = fees
+    d = begin.shape[0] - 1
     for row in range(start, stop):
         at, found = root, 0
         while True:
@@ -33,29 +34,33 @@ def count_meetings(
             if seen[f] != row:
                 seen[f] = row
                 found += 1
-            if group[f] >= 0 and seen[d + group[f]] != row:
-                seen[d + group[f]] = row
-                found += 1
+            for entry in range(begin[f], begin[f + 1]):
+                if seen[d + opens[entry]] != row:
+                    seen[d + opens[entry]] = row
+                    found += 1
             at = next_node(nodes[at], X[row, f])
         counts[row] = found
 
 
 @kernel()
-def note_meetings(X, nodes, root, group, seen, begin, at_node, pair, start, stop):
+def note_meetings(X, nodes, root, fees, seen, first, at_node, pair, start, stop):
     """Write the meetings that :func:`count_meetings` counted: the node, and row * items + item."""
-    d, items = group.shape[0], seen.shape[0]
+    begin, opens = fees
+    d, items = begin.shape[0] - 1, seen.shape[0]
     for row in range(start, stop):
-        at, place = root, begin[row]
+        at, place = root, first[row]
         while nodes[at].feature >= 0:
             f = nodes[at].feature
             if seen[f] != row:
                 seen[f] = row
                 at_node[place], pair[place] = at, np.int64(row) * items + f
                 place += 1
-            if group[f] >= 0 and seen[d + group[f]] != row:
-                seen[d + group[f]] = row
-                at_node[place], pair[place] = at, np.int64(row) * items + d + group[f]
-                place += 1
+            for entry in range(begin[f], begin[f + 1]):
+                fee = d + opens[entry]
+                if seen[fee] != row:
+                    seen[fee] = row
+                    at_node[place], pair[place] = at, np.int64(row) * items + fee
+                    place += 1
             at = next_node(nodes[at], X[row, f])
 
 

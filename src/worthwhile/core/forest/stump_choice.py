@@ -30,17 +30,19 @@ from worthwhile.core.forest.stumps import (
 
 
 @kernel(lean=True)
-def path_prices(own, group, fee, on_path, opened, prices):
-    """Price of each feature given those on the path: nothing if it is there, no fee if its group is."""
+def path_prices(own, begin, opens, fee, on_path, opened, prices):
+    """Price of each feature given those on the path: nothing if it is there, no fee that they opened."""
     for g in range(fee.shape[0]):
         opened[g] = False
     for f in range(own.shape[0]):
-        if on_path[f] and group[f] >= 0:
-            opened[group[f]] = True
+        if on_path[f]:
+            for entry in range(begin[f], begin[f + 1]):
+                opened[opens[entry]] = True
     for f in range(own.shape[0]):
         prices[f] = own[f]
-        if group[f] >= 0 and not opened[group[f]]:
-            prices[f] += fee[group[f]]
+        for entry in range(begin[f], begin[f + 1]):
+            if not opened[opens[entry]]:
+                prices[f] += fee[opens[entry]]
         if on_path[f]:
             prices[f] = 0.0
 
@@ -130,7 +132,7 @@ def _by_counting(
 @kernel(
     "void(float32[::1], Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], float64[::1], int32[::1],"
-    " Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
+    " Tuple((boolean, float64[::1], int32[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
     " float64[:,::1], float64[::1], int32[::1], float64[:,::1], int64[::1])"
 )
 def choose_stumps(
@@ -139,12 +141,12 @@ def choose_stumps(
 ):  # fmt: skip
     """Choose the stump of every node of a level; ``feature`` becomes -1 where none helps.
 
-    ``costs``: whether what is on the path is free, own prices, groups, fees; ``paths`` (m, d) then
+    ``costs``: whether what is on the path is free, own prices, which fees each opens, fees; ``paths`` (m, d) then
     tells what is. ``nodes`` (m, 3): start, stop, number. ``counts`` (m, K), ``whole`` (m,): class
     weights, impurity. ``cuts`` (m, 2): values <= the first go left; the second is the next value
     present (scans). ``room``: scratch, a block of columns for all rows.
     """
-    free, own, group, fee = costs
+    free, own, begin, opens, fee = costs
     most = np.int64(1)
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, 1] - nodes[i, 0])
@@ -162,14 +164,14 @@ def choose_stumps(
     )  # fmt: skip
     price, opened = np.empty(own.shape[0]), np.empty(fee.shape[0], np.bool_)
     nothing = np.zeros(own.shape[0], np.bool_)
-    path_prices(own, group, fee, nothing, opened, price)
+    path_prices(own, begin, opens, fee, nothing, opened, price)
     for i in range(nodes.shape[0]):
         start, n = nodes[i, 0], nodes[i, 1] - nodes[i, 0]
         for j in range(n):
             own_classes[j] = classes[rows[start + j]]
             own_weights[j] = weights[rows[start + j]]
         if free:
-            path_prices(own, group, fee, paths[i], opened, price)
+            path_prices(own, begin, opens, fee, paths[i], opened, price)
         best_decrease, best_price, best = 0.0, 0.0, -1
         for column in range(column_feature.shape[0]):
             f = column_feature[column]

@@ -176,23 +176,21 @@ def _split_rows(ids, goes_left, classes, weights, spare, left_counts):
 
 
 @kernel(lean=True)
-def _path_prices(
-    own, group, fee, path, number, top, first, parent, feature, on_path, opened, price
-):
+def _path_prices(own, fees, path, number, top, first, parent, feature, on_path, opened, price):
     """Prices at a node, where everything on the path to it is paid for."""
     for f in range(path.shape[0]):
         on_path[f] = path[f]
     while number != top:
         number = parent[number - first]
         on_path[feature[number]] = True
-    path_prices(own, group, fee, on_path, opened, price)
+    path_prices(own, *fees, on_path, opened, price)
 
 
 @kernel(
     "int64(boolean, Tuple((int64, float64, float64[::1], float64[:,::1], int64)), UniTuple(int64, 3), uint64, int64,"
     " float32[:,:,::1], uint64[:,::1], int32[::1], int32[::1], int32[::1], boolean[::1], int32[::1], float64[::1],"
-    " int32[::1], Tuple((boolean, float64[::1], int32[::1], float64[::1])), boolean[:,::1], int64[:,::1],"
-    " int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
+    " int32[::1], Tuple((boolean, float64[::1], int32[::1], int32[::1], float64[::1])), boolean[:,::1],"
+    " int64[:,::1], int64, int32[::1], int32[::1], float64[:,::1], int64[::1], float64[:,::1])"
 )
 def grow_subtrees(
     few, impurity, draws, seed, max_depth, blocks, bits, column_feature, bit_feature, place, bit_low, classes,
@@ -204,7 +202,8 @@ def grow_subtrees(
     follows its left sibling. ``counts`` of the given nodes must be filled in. ``few``: without sorting
     (see :func:`worthwhile.core.forest.few_draws.applies`).
     """
-    free, own, group, fee = costs
+    free, own, first_fee, opens, fee = costs
+    fees = (first_fee, opens, fee)
     most = np.int64(1)
     for i in range(nodes.shape[0]):
         most = max(most, nodes[i, STOP] - nodes[i, START])
@@ -243,7 +242,7 @@ def grow_subtrees(
     )
     price, opened = np.empty(own.shape[0]), np.empty(fee.shape[0], np.bool_)
     on_path, parent = np.zeros(own.shape[0], np.bool_), np.full(2 * most + 1, -1, np.int64)
-    path_prices(own, group, fee, on_path, opened, price)
+    path_prices(own, *fees, on_path, opened, price)
     stack = np.empty((most + 1, 4), np.int64)
     for i in range(nodes.shape[0]):
         begin, n = nodes[i, START], nodes[i, STOP] - nodes[i, START]
@@ -270,8 +269,7 @@ def grow_subtrees(
             if free:
                 _path_prices(
                     own,
-                    group,
-                    fee,
+                    fees,
                     paths[i],
                     number,
                     top,

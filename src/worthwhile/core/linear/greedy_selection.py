@@ -46,13 +46,8 @@ class SharedPrices:
     alone = price
 
     @property
-    def group(self):
-        """Inputs have no groups of their own."""
-        return np.full(len(self.needs), -1, dtype=np.int32)
-
-    @property
     def fee(self):
-        """Nor fees: those of the features are in the price."""
+        """Inputs have no fees of their own: those of the features are in the price."""
         return np.zeros(0, dtype=np.int64)
 
     def after(self, inputs):
@@ -105,14 +100,16 @@ def gain_of(engine, a):
     return float(np.add.reduce(engine.cross[a] * engine.cross[a]) / engine.square[a])
 
 
-def group_block(S, r, price, fee, limit):
-    """Best first purchase inside an unopened group: greedy on its residual Gram.
+def group_block(S, r, price, members, fee, limit):
+    """Best first purchase among features behind an unpaid fee: greedy on their residual Gram.
 
     Parameters
     ----------
     S, r : residual Gram (g, g) and cross products (g, m) of the usable members
     price : ndarray (g,) int64
-    fee, limit : int, quanta
+    members : ndarray (g, m) bool, the fees that each of them opens
+    fee : ndarray (m,) int64, 0 where it is paid
+    limit : int, quanta
 
     Returns
     -------
@@ -122,21 +119,23 @@ def group_block(S, r, price, fee, limit):
     """
     S, r, order = S.copy(), r.copy(), []
     scale = np.diagonal(S).copy()
-    gain, cost, best = 0.0, fee, (0.0, 0, [])
+    gain, cost, best = 0.0, 0, (0.0, 0, [])
+    unpaid, own = fee.copy(), price
     for _ in range(len(price)):
-        square = np.diagonal(S)
+        square, price = np.diagonal(S), own + members @ unpaid
         usable = (square > COLLINEAR * scale) & (price <= limit - cost)
         usable[order] = False
         if not usable.any():
             break
         add = np.where(usable, np.add.reduce(r * r, axis=1) / np.where(usable, square, 1.0), 0.0)
-        # The member that makes the ratio of the whole block best, fee included.
+        # The member that makes the ratio of the whole block best, fees included.
         ratio = np.divide(gain + add, cost + price, out=np.zeros(len(price)), where=usable)
         a = _best(ratio, price)
         if a < 0:
             break
         gain, cost = gain + float(add[a]), cost + int(price[a])
         order.append(a)
+        unpaid[members[a]] = 0
         if gain > best[0] * cost / best[1] * (1 + SAME) if best[2] else gain > 0:
             best = (gain, cost, order.copy())
         v = S[a] / np.sqrt(S[a, a])
@@ -158,11 +157,11 @@ class _Search:
 
     def _read(self, prices):
         self.prices = prices
-        self.price, self.group, self.fee = prices.price, prices.group, prices.fee
+        self.price, self.alone, self.fee = prices.price, prices.alone, prices.fee
 
     def take(self, a, likely=()):
-        """Buy one feature, and open its group."""
-        self.spent += int(self.prices.alone[a])
+        """Buy one feature, and the fees that it opens."""
+        self.spent += int(self.alone[a])
         self._read(self.prices.after([a]))
         self.explained += gain_of(self.engine, a)
         self.pivot = min(
@@ -174,13 +173,11 @@ class _Search:
 
     def behind_fee(self):
         """Which features still need a fee to be paid."""
-        if not self.fee.size:
-            return np.zeros(self.price.shape, dtype=bool)
-        return (self.group >= 0) & (self.fee[self.group] > 0)
+        return self.alone > self.price
 
     def take_free(self):
         """Everything that costs nothing, whether or not it gains; only the span matters."""
-        free = (self.price == 0) & ~self.behind_fee()
+        free = self.alone == 0
         usable = np.flatnonzero(free & (self.engine.square > self.engine.floor))
         if not usable.size:
             return
@@ -219,14 +216,20 @@ class _Search:
         return float(ratio[a]), [a], int(self.price[a]), likely
 
     def best_block(self, limit):
-        """Best purchase that opens a group, in the form of :meth:`best_single`."""
+        """Best purchase that opens a fee, in the form of :meth:`best_single`."""
         best = (0.0, [], 0, ())
-        for g in np.flatnonzero(self.fee > 0):
-            members = np.flatnonzero((self.group == g) & (self.engine.square > self.engine.floor))
+        unpaid = np.flatnonzero(self.fee > 0)
+        if not unpaid.size:
+            return best
+        opens = self.prices.members[:, unpaid]
+        for g in range(len(unpaid)):
+            members = np.flatnonzero(opens[:, g] & (self.engine.square > self.engine.floor))
             if not members.size:
                 continue
             S, r = self.engine.block(members)
-            gain, cost, order = group_block(S, r, self.price[members], int(self.fee[g]), limit)
+            gain, cost, order = group_block(
+                S, r, self.price[members], opens[members], self.fee[unpaid], limit
+            )
             if (
                 order
                 and gain > NO_PROGRESS * self.engine.total
@@ -247,8 +250,8 @@ def select(
 ) -> Selection:
     """Take free features, then the best gain per price while the budget lasts.
 
-    A group whose fee is not yet paid competes as a block: the features inside it whose joint gain
-    per joint price, fee included, is best.
+    The features behind a fee that is not yet paid compete as a block: those of them whose joint gain
+    per joint price, all fees included, is best.
 
     Parameters
     ----------

@@ -122,18 +122,26 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
 
 
 @kernel(lean=True)
-def _fits(feature, price, group, opened, fee, left):
+def _fits(feature, price, begin, opens, opened, fee, left):
     """What a feature would cost now, or -1 if that is more than what is left."""
     amount = price[feature]
-    if group[feature] >= 0 and not opened[group[feature]]:
-        amount += fee[group[feature]]
+    for entry in range(begin[feature], begin[feature + 1]):
+        if not opened[opens[entry]]:
+            amount += fee[opens[entry]]
     return amount if amount <= left else -1
+
+
+@kernel(lean=True)
+def _open(feature, begin, opens, opened):
+    """Note the fees of a feature as paid."""
+    for entry in range(begin[feature], begin[feature + 1]):
+        opened[opens[entry]] = True
 
 
 @kernel()
 def walk_limited(
-    X, nodes, value, root, output, base, average, price, group, fee, evaluation, limit, raw, acquired,
-    evaluated, start, stop,
+    X, nodes, value, root, output, base, average, price, begin, opens, fee, evaluation, limit, raw,
+    acquired, evaluated, start, stop,
 ):  # fmt: skip
     """The same under a budget per row: features are bought in rounds.
 
@@ -168,13 +176,12 @@ def walk_limited(
                     n_wanted += 1
             for place in range(n_wanted):
                 feature = wanted[place]
-                amount = _fits(feature, price, group, opened, fee, money)
+                amount = _fits(feature, price, begin, opens, opened, fee, money)
                 state[feature] = REFUSED if amount < 0 else BOUGHT
                 if amount >= 0:
                     money -= amount
                     acquired[row, feature] = True
-                    if group[feature] >= 0:
-                        opened[group[feature]] = True
+                    _open(feature, begin, opens, opened)
         add_trees(raw, row, value, at, output, used)
         finish(raw, row, row + 1, base, average, used)
 

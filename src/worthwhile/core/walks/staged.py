@@ -13,6 +13,7 @@ from worthwhile.core.walks.general import (
     WAITED,
     _fits,
     _next_node,
+    _open,
     add_trees,
 )
 
@@ -55,8 +56,8 @@ def walk_stage(X, nodes, value, root, output, first, last, rows, raw, acquired):
 
 @kernel()
 def walk_stage_limited(
-    X, nodes, value, root, output, first, last, rows, bounds, price, group, fee, evaluation, money, raw, state,
-    opened, evaluated, ended,
+    X, nodes, value, root, output, first, last, rows, bounds, price, begin, opens, fee, evaluation, money,
+    raw, state, opened, evaluated, ended,
 ):  # fmt: skip
     """The same for queries that each have money left: first come, first served among all documents.
 
@@ -68,8 +69,8 @@ def walk_stage_limited(
         What each query has left, in quanta; lowered.
     state : int8 (n, d)
         What is known about each feature of each row; kept from stage to stage.
-    opened : bool (n, groups)
-        Groups whose fee is paid; kept likewise.
+    opened : bool (n, fees)
+        Fees that are paid; kept likewise.
     ended : bool (queries,)
         Set where the stage cannot be evaluated for all documents: then it is for none.
     """
@@ -105,13 +106,12 @@ def walk_stage_limited(
                 item = queue[head]
                 head += 1
                 row, feature = rows[start + item // n_features], item % n_features
-                amount = _fits(feature, price, group, opened[row], fee, money[query])
+                amount = _fits(feature, price, begin, opens, opened[row], fee, money[query])
                 if amount < 0:
                     state[row, feature] = REFUSED
                 else:
                     money[query] -= amount
-                    if group[feature] >= 0:
-                        opened[row, group[feature]] = True
+                    _open(feature, begin, opens, opened[row])
                     state[row, feature] = BOUGHT
                     pending = head_of_line[item]
                 continue

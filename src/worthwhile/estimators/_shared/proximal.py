@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,12 @@ from worthwhile.costs import Costs, as_floats
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+
+SETTLED = 1e-12
+"""Passes of a proximal step end when the coefficients move by less than this share of the largest."""
+
+MOST_PASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -23,17 +30,18 @@ class PricePenalty:
     """What coefficients cost: a price per row, a fee per group of rows.
 
     ``sum_a price_a ||W_a|| + sum_G fee_G ||W_G||`` with the norms over all coefficients of a
-    feature (a row of W) or of a whole group: the sparse group lasso with prices for weights.
+    feature (a row of W) or of all features that open a fee: the sparse group lasso with prices for
+    weights.
 
     Attributes
     ----------
     price : float64 (d,)
-    group : int (d,), the row's group or -1
+    members : bool (d, G), which rows open which fees
     fee : float64 (G,)
     """
 
     price: Floats
-    group: Ints
+    members: Bools
     fee: Floats
 
     @classmethod
@@ -41,20 +49,21 @@ class PricePenalty:
         """Prices and fees times the trade-off parameter."""
         flat = costs.flat
         price, fee = strength * as_floats(flat.price), strength * as_floats(flat.fee)
-        return cls(price, flat.group.astype(np.intp), fee)
+        return cls(price, flat.members, fee)
 
     @classmethod
     def flat(cls, price: float, n_rows: int) -> PricePenalty:
         """The same price on every row, and no groups."""
-        return cls(np.full(n_rows, price), np.full(n_rows, -1, dtype=np.intp), np.zeros(0))
+        return cls(np.full(n_rows, price), np.zeros((n_rows, 0), dtype=bool), np.zeros(0))
 
     def select(self, rows: Ints) -> PricePenalty:
         """The penalty of some rows."""
-        return PricePenalty(self.price[rows], self.group[rows], self.fee)
+        return PricePenalty(self.price[rows], self.members[rows], self.fee)
 
     def with_intercept(self) -> PricePenalty:
         """The same with one more row, the last, that is free."""
-        return PricePenalty(np.append(self.price, 0.0), np.append(self.group, -1), self.fee)
+        members = np.vstack([self.members, np.zeros(len(self.fee), dtype=bool)])
+        return PricePenalty(np.append(self.price, 0.0), members, self.fee)
 
     def value(self, W: Floats) -> float:
         """The penalty of coefficients (d, k)."""
@@ -65,12 +74,64 @@ class PricePenalty:
         return total
 
     def prox(self, W: Floats, step: float) -> Floats:
-        """The proximal step: rows first, then groups, which is exact because they are nested."""
+        """The proximal step: rows first, then groups from the inside out.
+
+        One pass is exact where any two groups are nested or apart (Jenatton et al., JMLR 2011); where
+        they overlap otherwise, passes over the dual are repeated until they agree to ``SETTLED``.
+        """
+        if self._overlaps:
+            return self._prox_by_passes(W, step)
         W = W * _kept(np.sqrt(_squares(W)), step * self.price)[:, None]
-        if len(self.fee):
-            kept = _kept(self._group_norms(_squares(W)), step * self.fee)
-            W *= np.append(kept, 1.0)[self.group][:, None]
+        for group, fee in self._layers:
+            W = W * _kept_in_groups(W, group, step * fee)
         return W
+
+    @cached_property
+    def _layers(self) -> list[tuple[Ints, Floats]]:
+        """Groups with a fee in layers of groups that lie apart, the inner before the outer.
+
+        A layer is the group of each row, -1 for none, and the fees.
+        """
+        found: list[list[int]] = []
+        size = self.members.sum(axis=0)
+        for g in np.argsort(size, kind="stable"):
+            if self.fee[g] <= 0 or size[g] == 0:
+                continue
+            meets: Bools = np.any(self.members[self.members[:, g]], axis=0)
+            layer = max([1 + i for i, layer in enumerate(found) if meets[layer].any()], default=0)
+            if layer == len(found):
+                found.append([])
+            found[layer].append(int(g))
+        return [
+            (np.max(np.where(self.members[:, layer], np.arange(len(layer)), -1), axis=1), self.fee[layer])
+            for layer in found
+        ]  # fmt: skip
+
+    @cached_property
+    def _overlaps(self) -> bool:
+        """Whether two groups share rows though neither holds the other."""
+        inside = self.members[:, self.fee > 0].astype(np.intp)
+        shared, size = inside.T @ inside, inside.sum(axis=0)
+        return bool(((shared > 0) & (shared < np.minimum.outer(size, size))).any())
+
+    def _prox_by_passes(self, W: Floats, step: float) -> Floats:
+        """Block coordinate ascent on the dual: what rows and each layer take off is kept apart."""
+        off = [np.zeros_like(W) for _ in range(1 + len(self._layers))]
+        left, scale = W, float(np.abs(W).max(initial=0.0))
+        for _ in range(MOST_PASSES):
+            before = left
+            whole = left + off[0]
+            left = whole * _kept(np.sqrt(_squares(whole)), step * self.price)[:, None]
+            off[0] = whole - left
+            for i, (group, fee) in enumerate(self._layers, start=1):
+                whole = left + off[i]
+                left = whole * _kept_in_groups(whole, group, step * fee)
+                off[i] = whole - left
+            if float(np.abs(left - before).max(initial=0.0)) <= SETTLED * scale:
+                break
+        # What passes leave of a row that is cut off is as small as their disagreement.
+        gone = np.sqrt(_squares(left)) <= 100 * SETTLED * scale
+        return np.where(gone[:, None], 0.0, left)
 
     def silencing(self, gradient: Floats) -> float:
         """A strength from which on no priced row enters, for a gradient (d, k) at 0.
@@ -79,18 +140,15 @@ class PricePenalty:
         """
         total = self.price
         if len(self.fee):
-            inside = self.group >= 0
-            size = np.bincount(self.group[inside], minlength=len(self.fee))
-            share = np.append(self.fee / np.sqrt(np.maximum(size, 1)), 0.0)
-            total = total + share[self.group]
+            size = self.members.sum(axis=0)
+            total = total + self.members @ (self.fee / np.sqrt(np.maximum(size, 1)))
         length = np.sqrt(_squares(gradient))
         strength = np.divide(length, total, out=np.zeros_like(length), where=total > 0)
         return float(np.max(strength, initial=0.0))
 
     def _group_norms(self, square: Floats) -> Floats:
-        inside = self.group >= 0
-        squares = np.bincount(self.group[inside], square[inside], minlength=len(self.fee))
-        return np.sqrt(squares)
+        norms: Floats = np.sqrt([float(np.add.reduce(square[inside])) for inside in self.members.T])
+        return norms
 
 
 def _squares(W: Floats) -> Floats:
@@ -101,6 +159,13 @@ def _squares(W: Floats) -> Floats:
 def _kept(norm: Floats, cut: Floats) -> Floats:
     """Share of each vector that survives a soft threshold: exact zeros where it is cut off."""
     return np.maximum(0.0, 1.0 - cut / np.where(norm > 0, norm, 1.0))
+
+
+def _kept_in_groups(W: Floats, group: Ints, cut: Floats) -> Floats:
+    """The same for groups of rows that lie apart, as a factor per row (d, 1); 1 in no group."""
+    inside = group >= 0
+    squares = np.bincount(group[inside], _squares(W)[inside], minlength=len(cut))
+    return np.append(_kept(np.sqrt(squares), cut), 1.0)[group][:, None]
 
 
 def fista(

@@ -119,7 +119,7 @@ class Rounds:
         self.held: Held | None = None
         if held is not None:
             words = data.others[0]
-            meetings = Meetings(words.shape[1], costs.price, costs.group, costs.fee, threads)
+            meetings = Meetings(words.shape[1], costs, threads)
             total = np.zeros((loss.n_outputs, words.shape[1]))
             self.held = Held(*held, words, total, meetings)
         if earlier is not None:

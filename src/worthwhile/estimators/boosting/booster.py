@@ -178,14 +178,13 @@ class Booster:
     ) -> None:
         self.data, self.settings, self.threads = data, settings, threads
         self.n_rows = data.words.shape[1]
-        prices = (costs.price, costs.group, costs.fee)
         self.meetings = (
-            Meetings(self.n_rows, *prices, threads) if track or settings.penalty == "row" else None
+            Meetings(self.n_rows, costs, threads) if track or settings.penalty == "row" else None
         )
         self.purchases: Purchases = (
-            RowPurchases(*prices, self.meetings, data.weight)
+            RowPurchases(costs, self.meetings, data.weight)
             if settings.penalty == "row"
-            else Purchases(*prices, at_once=settings.reuse_within_round)
+            else Purchases(costs, at_once=settings.reuse_within_round)
         )
         self._suits_team = TeamGrower.suits(
             self.n_rows, data.layout, self.purchases, settings.max_depth

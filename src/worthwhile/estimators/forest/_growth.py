@@ -146,7 +146,7 @@ class Growth:
 def _prices(flat: FlatCosts, free_on_path: bool) -> Prices:
     """Prices in the smallest unit that divides all of them: scaling all prices changes nothing."""
     unit = math.gcd(*flat.price.tolist(), *flat.fee.tolist()) or 1
-    return Prices(flat.price // unit, flat.group, flat.fee // unit, free_on_path)
+    return Prices(flat.price // unit, flat.begin, flat.opens, flat.fee // unit, free_on_path)
 
 
 def _whole(weight: Floats) -> npt.NDArray[np.int64] | None:

@@ -97,7 +97,7 @@ class PruneProblem:
         """Find where rows first meet each item in each tree; number the pairs of row and item."""
         nodes, n = trees.packed(), len(X)
         X = np.ascontiguousarray(X, dtype=np.float32 if trees.single else np.float64)
-        items = len(costs.price) + len(costs.fee)
+        items, fees = len(costs.price) + len(costs.fee), (costs.begin, costs.opens)
         wrong = errors is not None
         errors = np.zeros(len(trees.feature)) if errors is None else errors
         codes, labels = np.asarray(codes, dtype=np.int64), np.asarray(labels, dtype=np.int64)
@@ -110,7 +110,7 @@ class PruneProblem:
                 X,
                 nodes,
                 root,
-                costs.group,
+                fees,
                 wrong,
                 labels,
                 codes,
@@ -124,7 +124,7 @@ class PruneProblem:
             begin = np.append(0, np.cumsum(counts))
             at_node, pair = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1], dtype=np.int64)
             seen[:] = -1
-            kernels.note_meetings(X, nodes, root, costs.group, seen, begin, at_node, pair, 0, n)
+            kernels.note_meetings(X, nodes, root, fees, seen, begin, at_node, pair, 0, n)
             parts[tree] = (at_node, pair)
 
         self.threads.run(trees.n_trees, work)

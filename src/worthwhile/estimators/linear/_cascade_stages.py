@@ -53,14 +53,14 @@ def apart(trees: Trees) -> Trees:
 def price_terms(trees: Trees, costs: Costs) -> tuple[Floats, Floats]:
     """Prices in units, and membership (trees, T) of the terms.
 
-    A feature and a group with a fee are terms of all trees that read them, and each tree is one of
+    A feature and a fee are terms of all trees that read them, and each tree is one of
     its own where evaluation has a price.
     """
     flat, n = costs.flat, trees.n_trees
     reads = trees.tests(costs.n_features).astype(np.float64)
     fees = np.flatnonzero(flat.fee > 0)
-    in_group = (flat.group[:, None] == fees).astype(np.float64)
-    opens = (np.add.reduce(reads[:, :, None] * in_group[None], axis=1) > 0).astype(np.float64)
+    members = flat.members[:, fees].astype(np.float64)
+    opens = (np.add.reduce(reads[:, :, None] * members[None], axis=1) > 0).astype(np.float64)
     price = np.concatenate([flat.price, flat.fee[fees], np.full(n, flat.evaluation)])
     member = np.hstack([reads, opens, np.eye(n)])
     paid = price > 0

@@ -39,10 +39,10 @@ class CstcSettings:
 
 
 def price_terms(costs: Costs) -> tuple[Floats, Floats]:
-    """Prices in units and membership (d, T) of the terms: every feature, every group with a fee."""
+    """Prices in units and membership (d, T) of the terms: every feature, every fee."""
     flat, d = costs.flat, costs.n_features
     fees = np.flatnonzero(flat.fee > 0)
-    member = np.hstack([np.eye(d), (flat.group[:, None] == fees).astype(np.float64)])
+    member = np.hstack([np.eye(d), flat.members[:, fees].astype(np.float64)])
     price = np.concatenate([flat.price, flat.fee[fees]]) / QUANTA_PER_UNIT
     return price, member
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from worthwhile.costs import Costs
+from worthwhile.costs import Costs, FlatCosts
 from worthwhile.policy.base import LARGEST
 from worthwhile.policy.selection.rows import Layout
 
@@ -57,13 +57,35 @@ def find_factors(costs: Costs, factors: Any) -> Factors:
 
 
 def _from_groups(costs: Costs, every: bool) -> dict[Name, list[int]]:
-    flat = costs.flat
+    """Groups as factors, each column in one: all of them as listed, or those that are cheap once open.
+
+    That is: what all members share costs at least as much as everything that is left to pay then.
+    """
     given: dict[Name, list[int]] = {}
-    for g, name in enumerate(costs.groups):
-        columns = np.flatnonzero(flat.group == g)
-        if every or (flat.fee[g] > 0 and flat.fee[g] >= flat.price[columns].sum()):
-            given[name] = [int(c) for c in columns]
+    if every:
+        lists = [(name, [costs.index(f) for f in g.features]) for name, g in costs.groups.items()]
+    else:
+        flat, members = costs.flat, costs.flat.members
+        found = [np.flatnonzero(members[:, g]) for g in range(len(costs.fee_names))]
+        lists = [
+            (name, columns.tolist())
+            for name, columns in zip(costs.fee_names, found, strict=True)
+            if _is_cheap_once_open(flat, members, columns)
+        ]
+        lists.sort(key=lambda item: -len(item[1]))  # of groups that nest, the outermost
+    taken: set[int] = set()
+    for name, columns in lists:
+        if left := [column for column in columns if column not in taken]:
+            given[name] = left
+            taken.update(left)
     return given
+
+
+def _is_cheap_once_open(flat: FlatCosts, members: npt.NDArray[np.bool_], columns: Any) -> bool:
+    common = int(flat.fee[members[columns].all(axis=0)].sum())
+    mask = np.zeros((1, len(flat.price)), dtype=bool)
+    mask[0, columns] = True
+    return common > 0 and 2 * common >= int(flat.bill(mask)[0])
 
 
 def _from_lists(costs: Costs, factors: Any) -> dict[Name, list[int]]:

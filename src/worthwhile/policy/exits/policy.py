@@ -260,7 +260,7 @@ class _Batch:
             return ended
         flat = self.policy.costs.flat
         exits.walk_stage_limited(
-            *self.model, first, last, rows, bounds, flat.price, flat.group, flat.fee, np.int64(flat.evaluation),
-            money, self.raw, self.state, self.opened, self.evaluated, ended,
+            *self.model, first, last, rows, bounds, flat.price, flat.begin, flat.opens, flat.fee,
+            np.int64(flat.evaluation), money, self.raw, self.state, self.opened, self.evaluated, ended,
         )  # fmt: skip
         return ended

@@ -94,7 +94,7 @@ class Layout:
 
 
 class FactorPrices:
-    """What factors cost, in quanta, where groups may span several of them.
+    """What factors cost, in quanta, where fees may be shared by several of them.
 
     Attributes
     ----------
@@ -107,13 +107,12 @@ class FactorPrices:
 
     def __init__(self, costs: Costs, layout: Layout) -> None:
         flat, n = costs.flat, layout.n_factors
-        touches = np.zeros((n, len(flat.fee)), dtype=bool)
+        touches, members = np.zeros((n, len(flat.fee)), dtype=bool), flat.members
         own = np.zeros(n, dtype=np.int64)
         for f in range(n):
             columns = layout.columns(f)
             own[f] = flat.price[columns].sum()
-            groups = flat.group[columns]
-            touches[f, groups[groups >= 0]] = True
+            touches[f] = members[columns].any(axis=0)
         shared = touches.sum(axis=0) > 1
         for g in np.flatnonzero(~shared):
             own[touches[:, g]] += flat.fee[g]
@@ -122,7 +121,7 @@ class FactorPrices:
         self.total = flat.total
 
     def marginal(self, opened: Bools) -> Ints:
-        """Price of every factor for rows whose shared groups are opened so far, (m, n_factors)."""
+        """Price of every factor for rows that have paid some of the shared fees, (m, n_factors)."""
         price = np.tile(self.own, (len(opened), 1))
         for g, fee in enumerate(self.fee):
             price += fee * (self.touches[:, g] & ~opened[:, g, None])

@@ -1,0 +1,120 @@
+"""Prices in other forms: of some columns, of columns made from others, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from worthwhile.costs._money import EXACT, as_decimal, as_text
+from worthwhile.exceptions import CostsError
+
+if TYPE_CHECKING:
+    from worthwhile.costs._costs import Costs, Group
+
+
+def some_columns(
+    costs: Costs, names: tuple[str, ...] | None, indices: Iterable[int]
+) -> dict[str, Any]:
+    """Arguments of the same prices for some columns; groups keep the members that are left."""
+    indices = list(indices)
+    values = list(costs.prices.values())
+    chosen = [values[i] for i in indices]
+    call = dict(zip((costs.name(i) for i in indices), names or range(len(indices)), strict=True))
+    return {
+        "prices": chosen if names is None else dict(zip(names, chosen, strict=True)),
+        "groups": _renamed(costs.groups, call),
+        "evaluation": costs.evaluation,
+        "unit": costs.unit,
+    }
+
+
+def _renamed(groups: Mapping[str, Group], call: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
+    """Groups whose features are called otherwise, without those that are not called at all."""
+    place = {feature: number for number, feature in enumerate(call)}
+    found: dict[str, dict[str, Any]] = {}
+    for name, group in groups.items():
+        left = sorted((f for f in group.features if f in call), key=place.__getitem__)
+        found[name] = {
+            "fee": group.fee,
+            "features": [call[f] for f in left],
+            "within": group.within,
+        }
+    while (
+        True
+    ):  # a group goes when its features are gone and no group that stands within it is left
+        holds = {outer for spec in found.values() for outer in spec["within"]}
+        kept = {name: spec for name, spec in found.items() if spec["features"] or name in holds}
+        if len(kept) == len(found):
+            return kept
+        found = kept
+
+
+def made_columns(costs: Costs, counts: Sequence[int]) -> dict[str, Any]:
+    """Arguments of the prices of columns made from others; see :meth:`Costs.expanded`."""
+    if len(counts) != costs.n_features:
+        raise CostsError(f"counts has {len(counts)} numbers for {costs.n_features} features.")
+    flat, prices = costs.flat, list[Decimal]()
+    fees: list[list[int]] = [[] for _ in costs.fee_names]
+    own: dict[str, dict[str, Any]] = {}
+    taken = set(costs.fee_names)
+    for source, count in enumerate(counts):
+        columns = range(len(prices), len(prices) + int(count))
+        price = as_decimal(flat.price[source])
+        for g in flat.opens[flat.begin[source] : flat.begin[source + 1]]:
+            fees[g] += columns
+        if count > 1 and price:  # paid by whichever of them is read first
+            own[_new_name(str(costs.name(source)), taken)] = {"fee": price, "features": columns}
+            price = Decimal(0)
+        prices += [price] * int(count)
+    shared = {
+        name: {"fee": as_decimal(fee), "features": columns}
+        for name, fee, columns in zip(costs.fee_names, flat.fee, fees, strict=True)
+        if columns
+    }
+    if not prices:
+        raise CostsError("counts is 0 everywhere: some feature must become a column.")
+    return {
+        "prices": prices, "groups": shared | own, "evaluation": costs.evaluation, "unit": costs.unit
+    }  # fmt: skip
+
+
+def _new_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"value of {name}"
+    taken.add(name)
+    return name
+
+
+def to_plain(costs: Costs) -> dict[str, Any]:
+    """Plain data with exact amounts as text. What is not used has no key: files stay as they were."""
+    names = costs.feature_names
+    groups: dict[str, dict[str, Any]] = {}
+    for name, group in costs.groups.items():
+        groups[name] = {"fee": _text(group.fee), "features": list(group.features)}
+        if group.within:
+            groups[name]["within"] = list(group.within)
+    return {
+        "unit": costs.unit,
+        "evaluation": _text(costs.evaluation),
+        "names": None if names is None else list(names),
+        "prices": [as_text(q) for q in costs.lists[0]],
+        "groups": groups,
+    }
+
+
+def _text(amount: Decimal) -> str:
+    return EXACT.to_sci_string(amount)
+
+
+def from_plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments from what :func:`to_plain` wrote."""
+    values = [Decimal(price) for price in data["prices"]]
+    names = data["names"]
+    groups = {name: {**spec, "fee": Decimal(spec["fee"])} for name, spec in data["groups"].items()}
+    return {
+        "prices": values if names is None else dict(zip(names, values, strict=True)),
+        "groups": groups,
+        "evaluation": Decimal(data["evaluation"]),
+        "unit": data["unit"],
+    }
