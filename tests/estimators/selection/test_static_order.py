@@ -8,6 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import worthwhile
 from worthwhile import Costs, StaticOrderClassifier
+from worthwhile.estimators.selection import static_order
 from worthwhile.estimators.selection._data_classifier import World
 from worthwhile.estimators.selection.static_order import forward_order, prefix_masks
 from worthwhile.policy.selection.rows import FactorPrices, Layout, Linear
@@ -49,7 +50,10 @@ def test_adapting_keeps_the_order_and_trains_the_classifier_for_its_prefixes():
     assert sets == {(), (2,), (0, 2)}
 
 
-def test_forward_order_is_greedy_by_accuracy():
+@pytest.mark.parametrize("most_sums", [1, 2 * 40 * 3, static_order.MOST_SUMS])
+def test_forward_order_is_greedy_by_accuracy(most_sums, monkeypatch):
+    # One factor at a time, two, and all.
+    monkeypatch.setattr(static_order, "MOST_SUMS", most_sums)
     rng = np.random.default_rng(1)
     n, d, k = 40, 4, 3
     layout = Layout(

@@ -134,7 +134,8 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     are never bought.
 
     A round costs about ``n * steps * n_factors**2 * n_classes`` for the labels, and
-    ``n * steps * width**2`` for what a learner may expect, by the width of the policy's features. A
+    ``n * steps * width**2`` for what a learner may expect, by the width of the policy's features: with
+    thousands of columns a fit takes minutes to hours, unless ``factors`` puts them into bundles. A
     decision of the policy counts as one evaluation where ``costs.evaluation`` is not 0; the reward
     leaves it out. Under a budget, a factor that does not fit is refused and the policy takes its
     next best action; the answer is the data classifier on what is known.

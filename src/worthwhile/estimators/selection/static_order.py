@@ -25,6 +25,9 @@ from worthwhile.estimators.selection._factors import make_layout
 from worthwhile.policy.selection.rows import FactorPrices, Linear
 from worthwhile.policy.selection.static_order import StaticOrderPolicy
 
+MOST_SUMS = 2**22
+"""Sums of the data classifier that are held at a time while factors are tried."""
+
 
 class StaticOrderClassifier(CostAwareClassifier):
     """Buys the first factors of one fixed list for every case.
@@ -175,16 +178,18 @@ class StaticOrderClassifier(CostAwareClassifier):
 
 def forward_order(world: World) -> list[int]:
     """Greedy by accuracy of the data classifier with the other factors at 0; ties to the first."""
-    n, n_factors = len(world.Z), world.layout.n_factors
-    rows, bought = np.arange(n), np.zeros((n, n_factors), dtype=bool)
-    order: list[int] = []
-    while len(order) < n_factors:
-        left = [f for f in range(n_factors) if f not in order]
-        raw, hits = world.raw(rows, bought), []
-        for factor in left:
-            after = world.raw_after(rows, bought, np.full((n, 1), factor), raw)[:, 0]
-            hits.append(int((np.argmax(after, axis=1) == world.codes).sum()))
-        order.append(left[int(np.argmax(hits))])
+    n = len(world.Z)
+    rows, bought = np.arange(n), np.zeros((n, world.layout.n_factors), dtype=bool)
+    order, left = list[int](), list(range(world.layout.n_factors))
+    # Sums of a linear classifier are cheap next to a call: many factors at a time.
+    at_once = 1 if world.adds is None else max(1, MOST_SUMS // (n * world.n_classes))
+    while left:
+        raw, hits = world.raw(rows, bought), list[int]()
+        for start in range(0, len(left), at_once):
+            factors = np.tile(left[start : start + at_once], (n, 1))
+            after = world.raw_after(rows, bought, factors, raw)
+            hits += (np.argmax(after, axis=2) == world.codes[:, None]).sum(axis=0).tolist()
+        order.append(left.pop(int(np.argmax(hits))))
         bought[:, order[-1]] = True
     return order
 

@@ -129,9 +129,7 @@ class FactorPrices:
 
     def of(self, bought: Bools) -> Ints:
         """Price of sets of factors, (m,)."""
-        price = np.zeros(len(bought), dtype=np.int64)
-        for f, own in enumerate(self.own):
-            price += own * bought[:, f]
+        price: Ints = bought @ self.own  # whole numbers: exact in any order
         for g, fee in enumerate(self.fee):
             price += fee * bought[:, self.touches[:, g]].any(axis=1)
         return price
