@@ -21,7 +21,18 @@ app = typer.Typer(
     "[bold]worthwhile costs new data.csv --target y[/bold] for your own data.",
 )
 
-COMMANDS = ("demo", "costs", "fit", "compare", "predict", "ask", "report", "info", "warmup")
+COMMANDS = (
+    "demo",
+    "costs",
+    "fit",
+    "compare",
+    "predict",
+    "ask",
+    "report",
+    "info",
+    "serve",
+    "warmup",
+)
 
 
 def _version(asked: bool) -> None:

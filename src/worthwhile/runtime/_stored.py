@@ -71,15 +71,27 @@ class Storable(ABC):
     def _calls(self) -> dict[str, Any]:
         """The constructor's arguments and all calls since."""
         limit = self._limit_quanta()
-        events = [
-            ["tell", *self._write_tell(*details)] if kind == "tell" else [kind]
-            for kind, *details in self._events
-        ]
         return {
             "budget": None if limit is None else as_text(limit),
             "one_by_one": self.one_by_one,
-            "events": events + [["plan"]] * self._planned,
+            "events": self.events_since(0) + [["plan"]] * self._planned,
         }
+
+    @property
+    def n_events(self) -> int:
+        """Number of calls written down so far."""
+        return len(self._events)
+
+    def events_since(self, n: int) -> list[list[Any]]:
+        """The calls after the first ``n`` as JSON values, for whoever stores step by step.
+
+        A session that is made anew and given the events of all steps by :meth:`apply`, and is then
+        asked as the first one was, stands where that one stood.
+        """
+        return [
+            ["tell", *self._write_tell(*details)] if kind == "tell" else [kind]
+            for kind, *details in self._events[n:]
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The session as JSON values, to be stored after any step."""
@@ -103,16 +115,20 @@ class Storable(ABC):
     @classmethod
     def _resume(cls, policy: Any, calls: Mapping[str, Any]) -> Self:
         session: Self = cls(policy, **cls._arguments(calls))  # type: ignore[call-arg]
-        for kind, *details in calls["events"]:
+        session.apply(calls["events"])
+        return session
+
+    def apply(self, events: Iterable[list[Any]]) -> None:
+        """Make calls again that :meth:`events_since` gave."""
+        for kind, *details in events:
             if kind == "tell":
-                session._tell_again(*details)
+                self._tell_again(*details)
             elif details or kind not in ("ask", "plan"):
                 raise SessionError(
                     f"not a stored session: unknown event {kind!r} with {len(details)} details."
                 )
             else:
-                session.ask() if kind == "ask" else session._plan()
-        return session
+                self.ask() if kind == "ask" else self._plan()
 
     @classmethod
     def _arguments(cls, calls: Mapping[str, Any]) -> dict[str, Any]:

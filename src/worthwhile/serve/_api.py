@@ -1,0 +1,183 @@
+"""The HTTP interface for programs, under ``/v1``; health and metadata as the Open Inference Protocol has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
+
+from worthwhile.serve import _operations as operations
+from worthwhile.serve import _schemas as schemas
+from worthwhile.serve._cases import Cases
+from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._keys import Caller
+from worthwhile.serve._rows import drive, predict_rows
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.ErrorAnswer, "description": text}
+    for status, text in {
+        400: "The request cannot be read.",
+        401: "No valid API key.",
+        402: "The key's budget does not cover the case.",
+        404: "There is no such case or model for this key.",
+        409: "The case stands at another step, or is closed.",
+        410: "The values were removed after the time of retention.",
+        413: "The request is too large.",
+        421: "The service has another name.",
+        422: "A field is not as it should be; nothing was recorded.",
+        429: "Too many open cases.",
+    }.items()
+}
+
+router = APIRouter(prefix="/v1", responses=REFUSALS)
+public = APIRouter()
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        description="Send the same key again, and the same answer comes back without a second bill.",
+    ),
+]
+CaseId = Annotated[str, Path(max_length=100)]
+
+
+async def get_caller(
+    request: Request, authorization: Annotated[str | None, Header()] = None
+) -> Caller:
+    """Who is calling."""
+    found: Caller = await request.app.state.keys.caller(authorization)
+    return found
+
+
+def get_cases(request: Request) -> Cases:
+    """The cases of this service."""
+    found: Cases = request.app.state.cases
+    return found
+
+
+Who = Annotated[Caller, Depends(get_caller)]
+AllCases = Annotated[Cases, Depends(get_cases)]
+
+
+def needed(key: str | None) -> str:
+    """The idempotency key, without which a step is refused."""
+    if key is None:
+        raise ServiceError(
+            400, "no_idempotency_key", "send an Idempotency-Key header: a new one for each step."
+        )
+    return key
+
+
+@router.post(
+    "/sessions", response_model=schemas.CaseAnswer, status_code=201, summary="Begin a case"
+)
+async def open_session(
+    body: schemas.OpenRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
+) -> dict[str, Any]:
+    """Begin a case with a model; the answer says what to fetch first."""
+    return await cases.open(who, body.model_dump(), key)
+
+
+@router.post("/sessions/{case}/tell", response_model=schemas.CaseAnswer, summary="Give values")
+async def tell(
+    case: CaseId, body: schemas.TellRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
+) -> dict[str, Any]:
+    """Give values; the answer carries the next ask. It is on disk before it is answered."""
+    return await cases.tell(who, case, body.model_dump(), needed(key))
+
+
+@router.post("/sessions/{case}/stop", response_model=schemas.CaseAnswer, summary="End a case early")
+async def stop(
+    case: CaseId, body: schemas.StopRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
+) -> dict[str, Any]:
+    """End a case with the answer that it has."""
+    return await cases.stop(who, case, body.model_dump(), needed(key))
+
+
+@router.get("/sessions/{case}", response_model=schemas.CaseAnswer, summary="Read a case")
+async def view(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
+    """The case as it stands."""
+    return await cases.view(who, case)
+
+
+@router.get("/sessions/{case}/ledger", summary="Read a bill")
+async def ledger(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
+    """Every purchase with its exact amount, as text."""
+    return {"id": case, "entries": await cases.ledger(who, case)}
+
+
+@router.put("/sessions/{case}/truth", status_code=204, summary="Say how a case came out")
+async def truth(case: CaseId, body: schemas.TruthRequest, who: Who, request: Request) -> Response:
+    """Keep the truth beside the answer, so that the promise can be checked."""
+    await request.app.state.database.write(
+        lambda cursor: operations.set_truth(cursor, case, who.sees, body.truth)
+    )
+    return Response(status_code=204)
+
+
+@router.get("/models", summary="What is served")
+async def models(who: Who, request: Request) -> dict[str, Any]:
+    """The models with their versions, prices and features."""
+    return {"models": [model.describe() for model in request.app.state.models.current]}
+
+
+@router.post("/models/{name}/predict", summary="Predict rows with bills")
+async def predict(
+    name: Annotated[str, Path(max_length=200)],
+    body: schemas.PredictRequest,
+    who: Who,
+    request: Request,
+) -> dict[str, Any]:
+    """Predict rows whose values are at hand; nothing is kept."""
+    state = request.app.state
+    model = state.models.get(name)
+    return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
+
+
+@router.post("/models/{name}/drive", summary="Drive cases by the server's own functions")
+async def drive_cases(
+    name: Annotated[str, Path(max_length=200)],
+    body: schemas.DriveRequest,
+    who: Who,
+    request: Request,
+    key: IdempotencyKey = None,
+) -> dict[str, Any]:
+    """Open a case per id and let the functions that the operator registered fetch what it asks for."""
+    state = request.app.state
+    answers = await drive(
+        state.cases,
+        state.extractors,
+        who,
+        name,
+        body.model_dump(),
+        needed(key),
+        state.settings.limits,
+    )
+    return {"cases": answers}
+
+
+@public.get("/v2/health/live", summary="The process runs")
+@public.get("/v2/health/ready", summary="The store answers")
+async def ready(request: Request) -> dict[str, bool]:
+    """Whether requests can be taken."""
+    await request.app.state.database.read(lambda cursor: cursor.run("SELECT 1"))
+    return {"ready": True}
+
+
+@public.get("/v2", summary="What runs here")
+async def server() -> dict[str, Any]:
+    """Name and version of the server."""
+    import worthwhile
+
+    return {"name": "worthwhile", "version": worthwhile.__version__, "extensions": []}
+
+
+@public.get("/metrics", summary="Counters for Prometheus")
+async def metrics(request: Request, who: Who) -> Response:
+    """Counters in Prometheus' own format; for managers where there are keys."""
+    if not who.manager:
+        raise ServiceError(404, "not_found", "there is nothing here for this key.")
+    return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4")

@@ -1,0 +1,325 @@
+"""Cases: sessions that are asked and told by request, each step on disk before it is answered.
+
+A case in memory is a :class:`~worthwhile.Session` and the number of its last step. A request takes it
+out, computes, writes, and puts it back only after the write: whatever fails in between, the next
+request finds nothing in memory and makes the stored calls again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from worthwhile.costs import Costs, as_float, budget_quanta, to_quanta
+from worthwhile.exceptions import CostsError, SessionError
+from worthwhile.runtime import UNAVAILABLE, Session
+from worthwhile.serve import _operations as operations
+from worthwhile.serve._database import Database
+from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._keys import Caller
+from worthwhile.serve._metrics import Metrics
+from worthwhile.serve._models import Model, Models, describe_column
+from worthwhile.serve._operations import Step, StoredCase
+from worthwhile.serve._settings import Limits
+
+
+@dataclass
+class _Live:
+    """A case in memory."""
+
+    stored: StoredCase
+    session: Session
+    model: Model
+    lines: int = 0
+    """Lines of the ledger that are on disk."""
+    calls: int = 0
+    """Calls of the session that are on disk."""
+
+
+class Cases:
+    """Opens, advances and shows cases."""
+
+    def __init__(
+        self, database: Database, models: Models, limits: Limits, metrics: Metrics
+    ) -> None:
+        self._database, self._models, self._limits = database, models, limits
+        self._metrics = metrics
+        self._cache: OrderedDict[str, _Live] = OrderedDict()
+
+    # Requests ------------------------------------------------------------------------------------
+
+    async def open(
+        self, caller: Caller, request: Mapping[str, Any], key: str | None
+    ) -> dict[str, Any]:
+        """Begin a case; ``request`` has "model", and may have "budget", "one_by_one", "label"."""
+        model = self._models.get(request["model"])
+        options = {
+            name: request[name]
+            for name in ("budget", "one_by_one")
+            if request.get(name) is not None
+        }
+        reserved = self._limit_by_key(caller, model, options)
+        session = _begin(model, options)
+        moment = operations.now()
+        stored = StoredCase(
+            f"case-{secrets.token_urlsafe(16)}", caller.id, request.get("label") or "", model.name, model.version,
+            options, 0, 0, reserved, "open", None, moment, moment,
+        )  # fmt: skip
+        live = _Live(stored, session, model)
+        step = self._step(live, 0, key, _digest(request))
+        again = await self._database.write(
+            lambda cursor: operations.open_case(cursor, stored, step, self._limits.open_cases)
+        )
+        if again is not None:
+            return again
+        self._metrics.opened.labels(model.name).inc()
+        self._note_spent(live, step)
+        self._keep(live, step)
+        return step.answer
+
+    async def tell(
+        self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str
+    ) -> dict[str, Any]:
+        """Take values ("values") for step "seq"; "prices" are stated ones."""
+        return await self._advance(caller, case_id, request, key, stop=False)
+
+    async def stop(
+        self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str
+    ) -> dict[str, Any]:
+        """End a case with the answer that it has."""
+        return await self._advance(caller, case_id, request, key, stop=True)
+
+    async def view(self, caller: Caller, case_id: str) -> dict[str, Any]:
+        """A case as it stands."""
+        live = await self._take(caller, case_id, check=True)
+        answer = answer_of(live.session, live.stored)
+        self._put(live)
+        return answer
+
+    async def ledger(self, caller: Caller, case_id: str) -> list[dict[str, Any]]:
+        """What was paid for, line by line, with exact amounts as text."""
+        live = await self._take(caller, case_id, check=True)
+        self._put(live)
+        return live.session.ledger.to_records()
+
+    async def stored(self, caller: Caller, case_id: str) -> StoredCase:
+        """The row of a case."""
+        return await self._database.read(
+            lambda cursor: operations.read_case(cursor, case_id, caller.sees)
+        )
+
+    # How a step is made --------------------------------------------------------------------------
+
+    async def _advance(
+        self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str, *, stop: bool
+    ) -> dict[str, Any]:
+        hashed = _digest({**request, "stop": stop})
+        live = await self._take(caller, case_id)
+        if request["seq"] != live.stored.seq or live.stored.state != "open":
+            # An old request sent again, a late one, or another process has moved the case on.
+            return await self._repeat(live, request, key, hashed)
+        if not stop:
+            try:
+                live.session.tell(*read_tell(live.session.policy.costs, request))
+            except (SessionError, CostsError) as error:
+                self._put(live)  # nothing was recorded
+                raise ServiceError(422, "bad_value", str(error)) from None
+        step = self._step(live, live.stored.seq + 1, key, hashed, stop=stop)
+        before = live.stored
+        again = await self._database.write(lambda cursor: operations.advance(cursor, before, step))
+        if again is not None:
+            self._metrics.repeated.inc()
+            return again  # what is in memory is behind: it was taken out, and stays out
+        self._metrics.told.labels(live.model.name).inc()
+        self._note_spent(live, step)
+        self._keep(live, step)
+        return step.answer
+
+    async def _repeat(
+        self, live: _Live, request: Mapping[str, Any], key: str, hashed: str
+    ) -> dict[str, Any]:
+        step = Step(request["seq"] + 1, key, hashed, [], {}, 0, [], "open")
+        try:
+            answer = await self._database.read(
+                lambda cursor: operations.stored_answer(cursor, live.stored.id, step)
+            )
+        except ServiceError:
+            self._metrics.conflicts.inc()
+            raise
+        self._metrics.repeated.inc()
+        return answer
+
+    def _step(
+        self, live: _Live, seq: int, key: str | None, hashed: str, *, stop: bool = False
+    ) -> Step:
+        """What is written for this step. The session is asked here, and must be asked alike when it is revived."""
+        session = live.session
+        stored = live.stored._replace(seq=seq)
+        done = session.done
+        state = "stopped" if stop and not done else "done" if done else "open"
+        answer = answer_of(session, stored._replace(state=state))
+        entries = session.ledger.entries
+        lines = [
+            (
+                place, "" if entry.feature is None else str(entry.feature), entry.kind,
+                to_quanta(entry.amount, "amount"),
+            )
+            for place, entry in enumerate(entries[live.lines :], live.lines)
+        ]  # fmt: skip
+        amount = sum(line[3] for line in lines)
+        calls = session.events_since(live.calls)
+        return Step(seq, key, hashed, calls, answer, amount, lines, state)
+
+    def _keep(self, live: _Live, step: Step) -> None:
+        """Take note of what is on disk now."""
+        stored = live.stored
+        live.stored = stored._replace(
+            seq=step.seq,
+            spent=stored.spent + step.amount,
+            reserved=operations.left_aside(stored, step),
+            state=step.state,
+        )
+        live.lines += len(step.lines)
+        live.calls += len(step.calls)
+        self._put(live)
+
+    def _note_spent(self, live: _Live, step: Step) -> None:
+        owner = live.stored.owner
+        for _, feature, _, amount in step.lines:
+            if amount:
+                self._metrics.spend.labels(live.model.name, owner, feature).inc(as_float(amount))
+
+    # Cases in memory -----------------------------------------------------------------------------
+
+    async def _take(self, caller: Caller, case_id: str, *, check: bool = False) -> _Live:
+        """The case out of memory, or revived; with ``check``, only if the store knows no later step."""
+        live = self._cache.pop(case_id, None)
+        if live is None or check or not caller.may_see(live.stored.owner):
+            stored = await self.stored(caller, case_id)
+            if live is None or live.stored.seq != stored.seq or live.stored.state != stored.state:
+                live = await self._revive(stored)
+            else:
+                self._metrics.hits.inc()
+        else:
+            self._metrics.hits.inc()
+        return live
+
+    def _put(self, live: _Live) -> None:
+        self._cache[live.stored.id] = live
+        while len(self._cache) > self._limits.cached_cases:
+            self._cache.popitem(last=False)
+
+    async def _revive(self, stored: StoredCase) -> _Live:
+        self._metrics.replays.inc()
+        model = await self._models.version(stored.model, stored.version)
+        steps = await self._database.read(lambda cursor: operations.read_calls(cursor, stored.id))
+        live = _Live(stored, replay(model, stored, steps[: stored.seq + 1]), model)
+        live.lines = len(live.session.ledger.entries)
+        live.calls = live.session.n_events
+        return live
+
+    def _limit_by_key(self, caller: Caller, model: Model, options: dict[str, Any]) -> int:
+        """Give a case of a key with a budget a limit of its own, and say how much to set aside."""
+        try:
+            limit = budget_quanta(options.get("budget"))
+        except CostsError as error:
+            raise ServiceError(422, "bad_budget", str(error)) from None
+        if caller.left is None:
+            return 0
+        if limit is None:
+            limit = min(model.policy.costs.flat.total, caller.left)
+            options["budget"] = as_float(limit)
+        return limit
+
+
+def replay(model: Model, stored: StoredCase, steps: list[list[Any]]) -> Session:
+    """A session anew from its stored calls, asked after each step as the first one was."""
+    session = _begin(model, stored.options)
+    session.done  # noqa: B018  the opening step asks, too
+    for calls in steps:
+        session.apply(calls)
+    answer_of(session, stored)
+    return session
+
+
+def _begin(model: Model, options: Mapping[str, Any]) -> Session:
+    try:
+        return Session(
+            model.policy,
+            budget=options.get("budget"),
+            one_by_one=bool(options.get("one_by_one", False)),
+        )
+    except (CostsError, SessionError, ValueError) as error:
+        raise ServiceError(422, "bad_options", str(error)) from None
+
+
+def answer_of(session: Session, stored: StoredCase) -> dict[str, Any]:
+    """A case as it is told of."""
+    policy = session.policy
+    wanted = session.ask() if stored.state == "open" else []
+    columns = {name: policy.costs.index(name) for name in wanted}
+    ask = [
+        {
+            "feature": name,
+            "price": session.quote(name),
+            "why": session.why(name),
+            **describe_column(policy, columns[name]),
+        }
+        for name in wanted
+    ]
+    prediction = session.prediction
+    probabilities = None
+    if policy.output.has_probabilities and policy.output.classes is not None:
+        shares = session.probabilities.tolist()
+        labels = policy.output.classes.tolist()
+        probabilities = {str(c): p for c, p in zip(labels, shares, strict=True)}
+    return {
+        "id": stored.id,
+        "model": stored.model,
+        "version": stored.version,
+        "seq": stored.seq,
+        "state": stored.state,
+        "ask": ask,
+        "prediction": prediction.item() if hasattr(prediction, "item") else prediction,
+        "probabilities": probabilities,
+        "spent": session.spent,
+        "budget": session.budget,
+        "unit": policy.costs.unit,
+        "done": stored.state != "open" or not ask,
+    }
+
+
+def read_tell(costs: Costs, request: Mapping[str, Any]) -> tuple[dict[Any, Any], Any]:
+    """Values and stated prices of a request, as ``Session.tell`` takes them.
+
+    null came back empty, ``{"unavailable": true}`` cannot be had. Where features have no names, JSON
+    still writes their numbers as text.
+    """
+
+    def feature(name: str) -> Any:
+        return int(name) if costs.feature_names is None and name.isdecimal() else name
+
+    told: dict[Any, Any] = {}
+    for name, value in request["values"].items():
+        if isinstance(value, (dict, list)):
+            if value != {"unavailable": True}:
+                raise SessionError(
+                    f"value of {name!r} is an object or a list: give a number, text or null, or "
+                    '{"unavailable": true}. Nothing was recorded.'
+                )
+            value = UNAVAILABLE
+        told[feature(name)] = value
+    prices = request.get("prices") or {}
+    return told, {feature(n): Decimal(str(p)) for n, p in prices.items()} or None
+
+
+def _digest(request: Mapping[str, Any]) -> str:
+    """Hash of a request, whatever the order of its fields."""
+    text = json.dumps(request, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

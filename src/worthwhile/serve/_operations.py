@@ -1,0 +1,415 @@
+"""What is done in the database, each as one function of a cursor: all of it happens, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from worthwhile.costs import as_decimal
+from worthwhile.serve._database import Cursor, Rows
+from worthwhile.serve._errors import ServiceError
+
+
+def now() -> str:
+    """The time as it is stored."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class StoredCase(NamedTuple):
+    """A row of ``cases``."""
+
+    id: str
+    owner: str
+    label: str
+    model: str
+    version: str
+    options: dict[str, Any]
+    seq: int
+    spent: int
+    reserved: int
+    state: str
+    truth: Any
+    opened: str
+    changed: str
+
+
+_CASE = (
+    "id, owner, label, model, version, options, seq, spent, reserved, state, truth, opened, changed"
+)
+
+
+def _case(row: tuple[Any, ...]) -> StoredCase:
+    case = StoredCase(*row)
+    truth = None if case.truth is None else json.loads(case.truth)
+    return case._replace(options=json.loads(row[5]), truth=truth)
+
+
+class Step(NamedTuple):
+    """One step of a case, as it is written down."""
+
+    seq: int
+    key: str | None
+    hash: str
+    calls: list[Any]
+    answer: dict[str, Any]
+    amount: int
+    lines: list[tuple[int, str, str, int]]
+    """New lines of the ledger: place, feature, kind, amount."""
+    state: str
+
+
+def note(cursor: Cursor, owner: str, action: str, subject: str, **details: Any) -> None:
+    """Write a line of the audit."""
+    cursor.run(
+        "INSERT INTO audit VALUES (?, ?, ?, ?, ?)",
+        (now(), owner, action, subject, json.dumps(details)),
+    )
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+def add_model(
+    cursor: Cursor, name: str, version: str, sha256: str, fingerprint: str, content: bytes
+) -> None:
+    """Keep a model's file, if it is new."""
+    new = cursor.run(
+        "INSERT INTO models (name, version, sha256, fingerprint, content, added) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING name",
+        (name, version, sha256, fingerprint, content, now()),
+    )
+    if new:
+        note(cursor, "", "add model", name, version=version)
+
+
+def model_content(cursor: Cursor, name: str, version: str) -> bytes | None:
+    """The file of a model."""
+    rows = cursor.run("SELECT content FROM models WHERE name = ? AND version = ?", (name, version))
+    return bytes(rows[0][0]) if rows else None
+
+
+def open_counts(cursor: Cursor) -> dict[tuple[str, str], int]:
+    """Number of open cases of each model and version."""
+    rows = cursor.run(
+        "SELECT model, version, COUNT(*) FROM cases WHERE state = 'open' GROUP BY model, version"
+    )
+    return {(model, version): int(count) for model, version, count in rows}
+
+
+# Cases -------------------------------------------------------------------------------------------
+
+
+def open_case(
+    cursor: Cursor, case: StoredCase, step: Step, most_open: int
+) -> dict[str, Any] | None:
+    """Write a new case; the stored answer instead, if this key has opened one before."""
+    if step.key is not None:
+        again = cursor.run(
+            "SELECT e.hash, e.answer FROM openings o JOIN events e ON e.case_id = o.case_id AND e.seq = 0 "
+            "WHERE o.owner = ? AND o.key = ?",
+            (case.owner, step.key),
+        )
+        if again:
+            return same_answer(again[0], step.hash)
+    (count,) = cursor.run(
+        "SELECT COUNT(*) FROM cases WHERE owner = ? AND state = 'open'", (case.owner,)
+    )[0]
+    if count >= most_open:
+        raise ServiceError(
+            429,
+            "too_many_cases",
+            f"{count} cases are open, the limit is {most_open}: finish or stop some.",
+        )
+    _reserve(cursor, case.owner, case.reserved)
+    cursor.run(
+        f"INSERT INTO cases ({_CASE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *case[:5], json.dumps(case.options), 0, step.amount, left_aside(case, step), step.state,
+            None, case.opened, case.changed,
+        ),
+    )  # fmt: skip
+    _settle(cursor, case, step)
+    if step.key is not None:
+        cursor.run("INSERT INTO openings VALUES (?, ?, ?)", (case.owner, step.key, case.id))
+    _write_step(cursor, case, step)
+    note(cursor, case.owner, "open", case.id, model=case.model, version=case.version)
+    return None
+
+
+def advance(cursor: Cursor, case: StoredCase, step: Step) -> dict[str, Any] | None:
+    """Write one more step; the stored answer instead, if this key has made it before."""
+    moved = cursor.run(
+        "UPDATE cases SET seq = ?, spent = spent + ?, reserved = ?, state = ?, changed = ? "
+        "WHERE id = ? AND seq = ? AND state = 'open' RETURNING id",
+        (step.seq, step.amount, left_aside(case, step), step.state, now(), case.id, step.seq - 1),
+    )
+    if not moved:
+        return stored_answer(cursor, case.id, step)
+    used = cursor.run(
+        "SELECT hash, answer FROM events WHERE case_id = ? AND key = ?", (case.id, step.key)
+    )
+    if used:  # the key of an earlier step: refused, and the update undone with it
+        same_answer(used[0], step.hash)
+        raise ServiceError(
+            422, "key_reused", "this Idempotency-Key belongs to an earlier step: take a new one."
+        )
+    _write_step(cursor, case, step)
+    _settle(cursor, case, step)
+    return None
+
+
+def left_aside(case: StoredCase, step: Step) -> int:
+    """What stays set aside for a case after a step."""
+    return max(case.reserved - step.amount, 0) if step.state == "open" else 0
+
+
+def _settle(cursor: Cursor, case: StoredCase, step: Step) -> None:
+    """Charge a step to its key, and give back what need not be set aside any more."""
+    if case.owner:
+        cursor.run(
+            "UPDATE api_keys SET spent = spent + ?, reserved = reserved - ? WHERE id = ?",
+            (step.amount, case.reserved - left_aside(case, step), case.owner),
+        )
+
+
+def _write_step(cursor: Cursor, case: StoredCase, step: Step) -> None:
+    at = now()
+    cursor.run(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            case.id, step.seq, case.owner, step.key, step.hash, json.dumps(step.calls),
+            json.dumps(step.answer), step.amount, at,
+        ),
+    )  # fmt: skip
+    for place, feature, kind, amount in step.lines:
+        cursor.run(
+            "INSERT INTO purchases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (case.id, step.seq, place, case.owner, case.model, feature, kind, amount, at[:10]),
+        )
+
+
+def stored_answer(cursor: Cursor, case_id: str, step: Step) -> dict[str, Any]:
+    """What was answered to this key before; a refusal if nothing was."""
+    rows = cursor.run(
+        "SELECT hash, answer FROM events WHERE case_id = ? AND key = ?", (case_id, step.key)
+    )
+    if rows:
+        return same_answer(rows[0], step.hash)
+    seq, state = cursor.run("SELECT seq, state FROM cases WHERE id = ?", (case_id,))[0]
+    if state != "open":
+        raise ServiceError(409, "case_closed", f"the case is {state}: open a new one.", state=state)
+    raise ServiceError(
+        409,
+        "wrong_seq",
+        f"the case stands at step {seq}, not at {step.seq - 1}: read it again, and tell what it asks for.",
+        seq=seq,
+    )
+
+
+def same_answer(row: tuple[Any, ...], request_hash: str) -> dict[str, Any]:
+    """The stored answer, if the request is the same, too."""
+    stored_hash, answer = row
+    if stored_hash != request_hash:
+        raise ServiceError(
+            422,
+            "key_reused",
+            "this Idempotency-Key came with another request before: take a new key for each step.",
+        )
+    if answer is None:
+        raise ServiceError(410, "anonymised", "the answer was removed after the time of retention.")
+    found: dict[str, Any] = json.loads(answer)
+    return found
+
+
+def read_case(cursor: Cursor, case_id: str, owner: str | None) -> StoredCase:
+    """A case of this owner (None: anybody's)."""
+    rows = cursor.run(f"SELECT {_CASE} FROM cases WHERE id = ?", (case_id,))
+    if not rows or owner not in (None, rows[0][1]):
+        raise ServiceError(404, "unknown_case", "there is no such case for this key.")
+    return _case(rows[0])
+
+
+def read_calls(cursor: Cursor, case_id: str) -> list[list[Any]]:
+    """The calls of a session, step by step."""
+    rows = cursor.run("SELECT calls FROM events WHERE case_id = ? ORDER BY seq", (case_id,))
+    if any(calls is None for (calls,) in rows):
+        raise ServiceError(
+            410, "anonymised", "the values were removed after the time of retention."
+        )
+    return [json.loads(calls) for (calls,) in rows]
+
+
+def last_answer(cursor: Cursor, case: StoredCase) -> dict[str, Any]:
+    """The answer to the last step of a case."""
+    rows = cursor.run(
+        "SELECT answer FROM events WHERE case_id = ? AND seq = ?", (case.id, case.seq)
+    )
+    found: dict[str, Any] = json.loads(rows[0][0])
+    return found
+
+
+def list_cases(cursor: Cursor, owner: str | None, state: str | None, most: int) -> list[StoredCase]:
+    """Cases, the last changed first; None: of everybody, in any state."""
+    wanted = [
+        (f"{name} = ?", value)
+        for name, value in (("owner", owner), ("state", state))
+        if value is not None
+    ]
+    where = f"WHERE {' AND '.join(text for text, _ in wanted)}" if wanted else ""
+    rows = cursor.run(
+        f"SELECT {_CASE} FROM cases {where} ORDER BY changed DESC, id LIMIT ?",
+        (*(value for _, value in wanted), most),
+    )
+    return [_case(row) for row in rows]
+
+
+def set_truth(cursor: Cursor, case_id: str, owner: str | None, truth: Any) -> None:
+    """Write down how a case came out."""
+    read_case(cursor, case_id, owner)
+    cursor.run("UPDATE cases SET truth = ? WHERE id = ?", (json.dumps(truth), case_id))
+    note(cursor, owner or "", "truth", case_id)
+
+
+# Keys --------------------------------------------------------------------------------------------
+
+
+class StoredKey(NamedTuple):
+    """A row of ``api_keys``."""
+
+    id: str
+    name: str
+    prefix: str
+    manager: bool
+    budget: int | None
+    spent: int
+    reserved: int
+    revoked: str | None
+
+
+_KEY = "id, name, prefix, manager, budget, spent, reserved, revoked"
+
+
+def _key(row: tuple[Any, ...]) -> StoredKey:
+    key = StoredKey(*row)
+    return key._replace(manager=bool(key.manager))
+
+
+def add_key(cursor: Cursor, key: StoredKey, hashed: str) -> None:
+    """Write a new key."""
+    new = cursor.run(
+        "INSERT INTO api_keys (id, name, hash, prefix, manager, budget, spent, reserved, created) "
+        "VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?) ON CONFLICT DO NOTHING RETURNING id",
+        (key.id, key.name, hashed, key.prefix, int(key.manager), key.budget, now()),
+    )
+    if not new:
+        raise ValueError(f"there is a key called {key.name!r} already: choose another name.")
+    note(cursor, "", "add key", key.name)
+
+
+def revoke_key(cursor: Cursor, name: str) -> None:
+    """Make a key useless; what it spent stays on record."""
+    done = cursor.run("UPDATE api_keys SET revoked = ? WHERE name = ? RETURNING id", (now(), name))
+    if not done:
+        raise ValueError(f"there is no key called {name!r}: `worthwhile serve keys` lists them.")
+    cursor.run("DELETE FROM sign_ins WHERE owner = ?", (done[0][0],))
+    note(cursor, "", "revoke key", name)
+
+
+def list_keys(cursor: Cursor) -> list[StoredKey]:
+    """All keys, by name."""
+    return [_key(row) for row in cursor.run(f"SELECT {_KEY} FROM api_keys ORDER BY name")]
+
+
+def find_key(cursor: Cursor, hashed: str) -> StoredKey | None:
+    """The key with this hash, unless it was revoked."""
+    rows = cursor.run(f"SELECT {_KEY} FROM api_keys WHERE hash = ? AND revoked IS NULL", (hashed,))
+    return _key(rows[0]) if rows else None
+
+
+def _reserve(cursor: Cursor, owner: str, amount: int) -> None:
+    """Set money of a key aside for a case, in one conditional step."""
+    if not owner:
+        return
+    done = cursor.run(
+        "UPDATE api_keys SET reserved = reserved + ? WHERE id = ? AND revoked IS NULL "
+        "AND (budget IS NULL OR spent + reserved + ? <= budget) RETURNING id",
+        (amount, owner, amount),
+    )
+    if not done:
+        left = cursor.run("SELECT budget - spent - reserved FROM api_keys WHERE id = ?", (owner,))
+        rest = as_decimal(max(int(left[0][0] or 0), 0)) if left else 0
+        raise ServiceError(
+            402,
+            "key_budget",
+            f"the key has {rest} left beside what open cases may spend: give the case a smaller budget, finish or "
+            "stop others, or ask for a larger budget of the key.",
+        )
+
+
+# Signing in --------------------------------------------------------------------------------------
+
+
+def add_sign_in(cursor: Cursor, hashed: str, owner: str, csrf: str, expires: str) -> None:
+    """Remember a browser."""
+    cursor.run("DELETE FROM sign_ins WHERE expires < ?", (now(),))
+    cursor.run("INSERT INTO sign_ins VALUES (?, ?, ?, ?)", (hashed, owner, csrf, expires))
+    note(cursor, owner, "sign in", "")
+
+
+def find_sign_in(cursor: Cursor, hashed: str) -> tuple[StoredKey, str] | None:
+    """Key and CSRF token of a browser."""
+    keys = ", ".join(f"k.{name}" for name in _KEY.split(", "))
+    rows = cursor.run(
+        f"SELECT {keys}, s.csrf FROM sign_ins s JOIN api_keys k ON k.id = s.owner "
+        "WHERE s.hash = ? AND s.expires >= ? AND k.revoked IS NULL",
+        (hashed, now()),
+    )
+    return (_key(rows[0][:-1]), rows[0][-1]) if rows else None
+
+
+def remove_sign_in(cursor: Cursor, hashed: str) -> None:
+    """Forget a browser."""
+    cursor.run("DELETE FROM sign_ins WHERE hash = ?", (hashed,))
+
+
+# Looking back ------------------------------------------------------------------------------------
+
+
+def spend_by(cursor: Cursor, what: str, owner: str | None, since: str) -> Rows:
+    """Amounts by "day", "model" or "feature" since a day, and the number of purchases."""
+    if what not in ("day", "model", "feature"):
+        raise ValueError(f"spend by {what!r}: it is by day, model or feature.")
+    mine = "" if owner is None else "AND owner = ?"
+    order = "1" if what == "day" else "2 DESC, 1"
+    return cursor.run(
+        f"SELECT {what}, SUM(amount), COUNT(*) FROM purchases WHERE day >= ? {mine} "
+        f"GROUP BY {what} ORDER BY {order}",
+        (since,) if owner is None else (since, owner),
+    )
+
+
+def anonymise(cursor: Cursor, before: str) -> int:
+    """Remove the values of closed cases that were last changed before a time; amounts stay."""
+    rows = cursor.run(
+        "UPDATE events SET calls = NULL, answer = NULL WHERE calls IS NOT NULL AND case_id IN "
+        "(SELECT id FROM cases WHERE state <> 'open' AND changed < ?) RETURNING case_id",
+        (before,),
+    )
+    cursor.run("UPDATE cases SET label = '' WHERE state <> 'open' AND changed < ?", (before,))
+    cases = len({case_id for (case_id,) in rows})
+    note(cursor, "", "anonymise", before, cases=cases)
+    return cases
+
+
+def judged(cursor: Cursor, model: str, owner: str | None) -> Sequence[tuple[StoredCase, Any]]:
+    """Closed cases of a model whose truth is known, with their last answers."""
+    columns = ", ".join(f"c.{name}" for name in _CASE.split(", "))
+    mine = "" if owner is None else "AND c.owner = ?"
+    rows = cursor.run(
+        f"SELECT {columns}, e.answer FROM cases c JOIN events e ON e.case_id = c.id AND e.seq = c.seq "
+        f"WHERE c.model = ? AND c.state <> 'open' AND c.truth IS NOT NULL AND e.answer IS NOT NULL {mine}",
+        (model,) if owner is None else (model, owner),
+    )
+    return [(_case(row[:-1]), json.loads(row[-1])) for row in rows]

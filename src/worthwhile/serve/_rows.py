@@ -1,0 +1,141 @@
+"""Many rows at once: values at hand, or fetched by functions that the operator registered."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from worthwhile.exceptions import CostsError, SessionError
+from worthwhile.runtime import UNAVAILABLE, Extractors, Session
+from worthwhile.serve._cases import Cases, read_tell
+from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._keys import Caller
+from worthwhile.serve._models import Model
+from worthwhile.serve._settings import Limits
+
+
+def load_extractors(place: str) -> Extractors | None:
+    """The operator's functions, from ``module:name``."""
+    if not place:
+        return None
+    module, _, name = place.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name or "extractors")
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"extractors is {place!r}, which cannot be imported ({error}): give 'module:name'."
+        ) from None
+    return found if isinstance(found, Extractors) else Extractors(found)
+
+
+async def predict_rows(
+    model: Model, rows: Sequence[Mapping[str, Any]], budget: float | None, limits: Limits
+) -> list[dict[str, Any]]:
+    """Predict rows, each with its bill and what was bought, in a thread."""
+    check_count(len(rows), limits)
+
+    def run() -> list[dict[str, Any]]:
+        return [_predict(model, row, budget, place) for place, row in enumerate(rows)]
+
+    return await asyncio.get_running_loop().run_in_executor(None, run)
+
+
+def check_count(count: int, limits: Limits) -> None:
+    """Refuse more rows than are allowed."""
+    if count > limits.rows:
+        raise ServiceError(
+            413, "too_many_rows", f"{count} rows, the limit is {limits.rows}: send them in parts."
+        )
+
+
+def _predict(
+    model: Model, row: Mapping[str, Any], budget: float | None, place: int
+) -> dict[str, Any]:
+    try:
+        known, _ = read_tell(model.policy.costs, {"values": row})
+        session = Session(model.policy, budget=budget)
+        while wanted := session.ask():
+            session.tell({name: known.get(name, UNAVAILABLE) for name in wanted})
+        prediction = session.prediction
+        has = model.policy.output.has_probabilities
+        return {
+            "prediction": prediction.item() if hasattr(prediction, "item") else prediction,
+            "probabilities": session.probabilities.tolist() if has else None,
+            "spent": session.spent,
+            "bought": [entry.feature for entry in session.ledger if entry.kind == "bought"],
+        }
+    except (SessionError, CostsError) as error:
+        raise ServiceError(422, "bad_value", f"row {place}: {error}") from None
+
+
+async def drive(
+    cases: Cases,
+    extractors: Extractors | None,
+    who: Caller,
+    name: str,
+    request: Mapping[str, Any],
+    key: str,
+    limits: Limits,
+) -> list[dict[str, Any]]:
+    """Open a case per id, fetch what they ask for in bulk, and tell it: every step is kept.
+
+    A request that is sent again with its key goes on with the same cases.
+    """
+    if extractors is None:
+        raise ServiceError(
+            404, "no_extractors", "the operator has registered no functions (setting 'extractors')."
+        )
+    ids = request["ids"]
+    check_count(len(ids), limits)
+    if len(set(ids)) < len(ids):
+        raise ServiceError(422, "doubled_ids", "ids has an id twice: send each once.")
+    # With a memory of its own: what one request has fetched must neither pile up nor serve the next.
+    fresh = Extractors(
+        extractors.functions,
+        timeout=extractors.timeout,
+        retries=extractors.retries,
+        wait=extractors.wait,
+    )
+    open_request = {"model": name, "budget": request["budget"], "label": ""}
+    answers = {
+        i: await cases.open(who, {**open_request, "label": str(i)}, f"{key}/{i}") for i in ids
+    }
+    answers = {i: await cases.view(who, answer["id"]) for i, answer in answers.items()}
+    while any(answer["ask"] for answer in answers.values()):
+        await _round(cases, fresh, who, answers)
+    return [{"of": i, **answers[i]} for i in ids]
+
+
+async def _round(
+    cases: Cases, extractors: Extractors, who: Caller, answers: dict[Any, dict[str, Any]]
+) -> None:
+    """Fetch what is asked for now, feature by feature, and tell each case."""
+    wanted: dict[Any, list[Any]] = {}
+    for i, answer in answers.items():
+        for item in answer["ask"]:
+            wanted.setdefault(item["feature"], []).append(i)
+    loop = asyncio.get_running_loop()
+    values: dict[Any, dict[str, Any]] = {i: {} for i in answers}
+    for feature, of in wanted.items():
+        try:
+            found = await loop.run_in_executor(None, extractors.fetch, feature, of)
+        except Exception:  # the operator's function has failed for good: go on without it
+            found = [UNAVAILABLE] * len(of)
+        for i, value in zip(of, found, strict=True):
+            values[i][str(feature)] = _json(value)
+    for i, told in values.items():
+        if told:
+            answer = answers[i]
+            request = {"seq": answer["seq"], "values": told, "prices": None}
+            answers[i] = await cases.tell(who, answer["id"], request, f"drive/{answer['seq']}")
+
+
+def _json(value: Any) -> Any:
+    """A fetched value as a request would carry it."""
+    if value is UNAVAILABLE:
+        return {"unavailable": True}
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,107 @@
+"""Requests and answers as the API documents them; unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+Name = Annotated[str, Field(max_length=4000)]
+Amount = Annotated[float, Field(ge=0, le=9_007_199, allow_inf_nan=False)]
+Value = (
+    StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=100_000)]
+    | dict[str, bool] | None
+)  # fmt: skip
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class OpenRequest(_Strict):
+    """Begin a case."""
+
+    model: Name = Field(description="Name of a served model.")
+    budget: Amount | None = Field(None, description="Never spend more than this.")
+    one_by_one: StrictBool = Field(False, description="Ask for one feature at a time.")
+    label: Annotated[str, Field(max_length=200)] = Field("", description="What you call the case.")
+
+
+class TellRequest(_Strict):
+    """Give the values that a case asked for."""
+
+    seq: Annotated[StrictInt, Field(ge=0, le=2**53)] = Field(description="The step that asked.")
+    values: Annotated[dict[Name, Value], Field(min_length=1, max_length=100_000)] = Field(
+        description="By feature: a number or text; null came back empty (it is paid); "
+        '{"unavailable": true} cannot be had (it is not).'
+    )
+    prices: dict[Name, Amount] | None = Field(
+        None, description="What was really paid, where that is not the list price."
+    )
+
+
+class StopRequest(_Strict):
+    """End a case early."""
+
+    seq: Annotated[StrictInt, Field(ge=0, le=2**53)]
+
+
+class TruthRequest(_Strict):
+    """How a case came out."""
+
+    truth: StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+class PredictRequest(_Strict):
+    """Rows whose values are all at hand; each is billed for what the model reads of it."""
+
+    rows: Annotated[list[dict[Name, Value]], Field(min_length=1)]
+    budget: Amount | None = None
+
+
+class DriveRequest(_Strict):
+    """Cases whose values the server fetches by its own functions."""
+
+    ids: Annotated[list[str | StrictInt], Field(min_length=1)]
+    budget: Amount | None = None
+
+
+class Wanted(_Strict):
+    """One thing that a case asks for."""
+
+    feature: str | int
+    price: float
+    why: str
+    type: str
+    choices: list[Any] | None
+
+
+class CaseAnswer(_Strict):
+    """A case as it stands."""
+
+    id: str
+    model: str
+    version: str
+    seq: int
+    state: str
+    ask: list[Wanted]
+    prediction: Any
+    probabilities: dict[str, float] | None
+    spent: float
+    budget: float | None
+    unit: str
+    done: bool
+
+
+class ErrorBody(_Strict):
+    """What is wrong, and what to do about it."""
+
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class ErrorAnswer(_Strict):
+    """The one shape of every refusal."""
+
+    error: ErrorBody
