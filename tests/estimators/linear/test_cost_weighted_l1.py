@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, LinearRegression
 
 from worthwhile import Costs, CostWeightedL1Classifier, CostWeightedL1Regressor
+from worthwhile.estimators.linear import _l1_path as l1
 from worthwhile.estimators.linear._l1_path import falling
 
 PRICES = np.array([1.0, 2, 3, 0, 5])
@@ -134,3 +137,39 @@ def test_bad_parameters_are_refused(parameters, message):
     X, y = make(8)
     with pytest.raises(ValueError, match=message):
         CostWeightedL1Regressor(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS])
+@pytest.mark.parametrize("kind", ["numbers", "two classes", "three classes"])
+def test_many_columns_give_the_model_that_few_would(kind, groups, monkeypatch):
+    X, y = make(4)
+    X[::7, 2] = np.nan
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    if kind == "numbers":
+        model = CostWeightedL1Regressor(0.02, tol=1e-16, max_iter=20000)
+    else:
+        model = CostWeightedL1Classifier(0.01, tol=1e-16, max_iter=20000)
+        y = np.digitize(y, np.quantile(y, [0.5] if kind == "two classes" else [0.3, 0.6]))
+    model.set_params(costs=Costs(PRICES, groups))
+    few, grid = model.fit(X, y, weight).policy_, model.trade_off_grid(X, y)
+    monkeypatch.setattr(l1, "WIDE", 2)
+    many = model.fit(X, y, weight).policy_
+    assert many.reads.tolist() == few.reads.tolist()
+    assert 0 < len(many.reads) < 5 or kind != "numbers"
+    np.testing.assert_allclose(many.batch(X).raw, few.batch(X).raw, atol=1e-6)
+    assert model.trade_off_grid(X, y) == grid
+
+
+@pytest.mark.parametrize("kind", [CostWeightedL1Classifier, CostWeightedL1Regressor])
+def test_no_number_is_kept_for_each_pair_of_many_columns(kind):
+    X = np.random.default_rng(0).normal(size=(20, l1.WIDE + 1))
+    y = X[:, 0] > 0
+    tracemalloc.start()
+    try:
+        model = kind(lam=0.2).fit(X, y)
+        model.trade_off_grid(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0 in model.policy_.reads
+    assert peak < 20 * X.nbytes < 8 * l1.WIDE**2

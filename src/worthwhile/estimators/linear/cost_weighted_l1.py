@@ -75,10 +75,10 @@ class _CostWeightedL1(CostAware):
 
     def _grid(self, X: Any, Y: Floats) -> list[dict[str, Any]]:
         costs, X = self._costs_for(X), np.asarray(X, dtype=np.float64)
-        mean, holes = mo.column_means(X)
+        share = np.full(len(X), 1.0 / len(X))
         with threadpool_limits(1), Threads(count_threads(self.n_jobs)) as threads:
-            moments = l1.standard_moments(mo.WeightedRows(X, Y, mean, holes), threads.map)
-        top = PricePenalty.of(costs).silencing(2.0 * moments.cross)
+            columns = standardise(X, mo.column_means(X)[0], share, BLOCK_ROWS)
+            top = 2.0 * l1.silencing(columns.blocks, share, Y, PricePenalty.of(costs), threads.map)
         if top <= 0:
             return [{"lam": 0.0}]
         return [{"lam": float(f"{lam:.4g}")} for lam in np.geomspace(0.8 * top, 1e-3 * top, 15)]
@@ -156,12 +156,8 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
             mean, _ = mo.column_means(X, weight, threads.map)
             columns = standardise(X, mean, share, BLOCK_ROWS)
             loss = l1.Logistic(columns.blocks, codes, share, m, threads.map)
-            prior = loss.wanted - np.add.reduce(share[:, None] * loss.wanted)
-            top = penalty.silencing(
-                l1.products(columns.blocks, share[:, None] * prior, loss.slices, threads.map)[:-1]
-            )
-            lams = l1.falling(top, float(self.lam), self.n_path)
-            found, self.n_iter_ = l1.logistic_path(loss, penalty, lams, self.tol, self.max_iter)
+            lams = l1.falling(loss.silencing(penalty), float(self.lam), self.n_path)
+            found, self.n_iter_ = l1.loss_path(loss, penalty, lams, self.tol, self.max_iter)
         models = []
         for lam, B in zip(lams, found, strict=True):
             coefficients = B[:-1] / columns.scale[:, None]
@@ -226,25 +222,21 @@ class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], multi_output=True)
         X = np.ascontiguousarray(X)
         weight = read_weight(sample_weight, X)
-        targets, penalty = value_targets(y, weight), PricePenalty.of(costs)
+        share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)
+        targets, models = value_targets(y, weight), []
+        stop = l1.Stop(float(self.lam), self.n_path, self.tol, self.max_iter)
         with threadpool_limits(1), Threads(count_threads(self.n_jobs)) as threads:
             mean, holes = mo.column_means(X, weight, threads.map)
-            moments = l1.standard_moments(
-                mo.WeightedRows(X, targets.Y, mean, holes, weight=weight), threads.map
+            rows = mo.WeightedRows(X, targets.Y, mean, holes, weight=weight)
+            lams, found, self.n_iter_ = l1.squares_path(
+                rows, share, PricePenalty.of(costs), stop, threads.map
             )
-            lams = l1.falling(penalty.silencing(2.0 * moments.cross), float(self.lam), self.n_path)
-            B, models = np.zeros_like(moments.cross), []
-            self.n_iter_ = 0
-            for lam in lams:
-                B, rounds = l1.least_squares(moments, penalty, lam, B, self.tol, self.max_iter)
-                self.n_iter_ += rounds
-                coefficients = B / moments.scale[:, None] * targets.scale
-                base = moments.y_mean * targets.scale + targets.mean
-                order = l1.buying_order(B, costs)
-                tree = LinearTree.single(
-                    order, coefficients, base - moments.mean @ coefficients, mean
-                )
-                models.append((lam, LinearTreePolicy(costs, targets.output, tree)))
+        for lam, one in zip(lams, found, strict=True):
+            coefficients = one.B / one.scale[:, None] * targets.scale
+            base = one.base * targets.scale + targets.mean
+            order = l1.buying_order(one.B, costs)
+            tree = LinearTree.single(order, coefficients, base - one.mean @ coefficients, mean)
+            models.append((lam, LinearTreePolicy(costs, targets.output, tree)))
         self._along(X, y, models)
         return self
 
