@@ -8,6 +8,7 @@ import decimal
 import gzip
 import io
 import lzma
+import re
 
 import pandas as pd
 import pytest
@@ -49,41 +50,75 @@ def refusals(folder, tmp_path, path):
     ]
     assert not (tmp_path / "m").exists()
     assert not (tmp_path / "p.csv").exists()
+    refused = []
     for text in said:
-        assert text.startswith("Error: ")
-        assert "\n" not in text
-        assert len(text) < 1200
-    return said
+        noticed, error, reason = text.rpartition("Error: ")
+        assert error
+        assert len(noticed.strip().splitlines()) <= 1, "what was noticed stands on one line above"
+        assert "\n" not in reason
+        assert len(reason) < 1200
+        refused.append(reason)
+    return refused
 
 
+GERMAN = TEXT.replace(",", ";").replace(".", ",")
 AS_EXPECTED = {
-    "byte order mark": b"\xef\xbb\xbf" + TEXT.encode(),
-    "byte order mark before a quote": b"\xef\xbb\xbf" + TEXT.replace("age", '"age"').encode(),
-    "CRLF": TEXT.replace("\n", "\r\n").encode(),
-    "CR": TEXT.replace("\n", "\r").encode(),
-    "semicolons": TEXT.replace(",", ";").encode(),
-    "tabs": TEXT.replace(",", "\t").encode(),
-    "UTF-16": TEXT.encode("utf-16"),
-    "UTF-16 of the other end, with tabs": b"\xfe\xff" + TEXT.replace(",", "\t").encode("utf-16-be"),
-    "gzip": gzip.compress(TEXT.encode()),
-    "gzip of UTF-16": gzip.compress(TEXT.encode("utf-16")),
-    "bzip2": bz2.compress(TEXT.encode()),
-    "xz": lzma.compress(TEXT.encode()),
-    "blank lines": TEXT.replace("\n", "\n\n").replace("age", "\n \nage").encode(),
-    "separators at line ends": TEXT.replace("\n", ",\n").encode(),
-    "quoted newlines": TEXT.replace("yes", '"y\ne""s"').encode(),
-    "very long text in a column that is not read": TEXT.replace("yes", "y" * 10**6).encode(),
-    "no newline at the end": TEXT.rstrip("\n").encode(),
+    "byte order mark": (b"\xef\xbb\xbf" + TEXT.encode(), "UTF-8"),
+    "byte order mark before a quote": (
+        b"\xef\xbb\xbf" + TEXT.replace("age", '"age"').encode(),
+        "UTF-8",
+    ),
+    "CRLF": (TEXT.replace("\n", "\r\n").encode(), ""),
+    "CR": (TEXT.replace("\n", "\r").encode(), ""),
+    "semicolons": (TEXT.replace(",", ";").encode(), "separated by semicolons"),
+    "tabs": (TEXT.replace(",", "\t").encode(), "separated by tabs"),
+    "bars": (TEXT.replace(",", "|").encode(), "separated by bars"),
+    "semicolons, and commas in a name": (
+        GERMAN.replace("ill", "ill, or not").encode(),
+        "separated by semicolons; decimal commas",
+    ),
+    "decimal commas": (GERMAN.encode(), "separated by semicolons; decimal commas"),
+    "decimal commas in quotes": (
+        re.sub(r"(\d+)\.(\d+)", r'"\1,\2"', TEXT).encode(),
+        "decimal commas",
+    ),
+    "spaces behind separators": (TEXT.replace(",", ", ").encode(), "spaces behind separators"),
+    "Latin-1": (
+        TEXT.replace("yes", "s\xed").encode("latin-1"),
+        "not UTF-8 (line 3), read as cp1252",
+    ),
+    "cp1252": (TEXT.replace("yes", "5 \u20ac").encode("cp1252"), "not UTF-8 (line 3)"),
+    "UTF-16": (TEXT.encode("utf-16"), "UTF-16"),
+    "UTF-16 of the other end, with tabs": (
+        b"\xfe\xff" + TEXT.replace(",", "\t").encode("utf-16-be"),
+        "UTF-16; separated by tabs",
+    ),
+    "gzip": (gzip.compress(TEXT.encode()), "gzip"),
+    "gzip of UTF-16": (gzip.compress(TEXT.encode("utf-16")), "gzip; UTF-16"),
+    "gzip of Latin-1": (gzip.compress(GERMAN.replace("yes", "s\xed").encode("latin-1")), "gzip"),
+    "bzip2": (bz2.compress(TEXT.encode()), "bzip2"),
+    "xz": (lzma.compress(TEXT.encode()), "xz"),
+    "blank lines": (TEXT.replace("\n", "\n\n").replace("age", "\n \nage").encode(), ""),
+    "separators at line ends": (TEXT.replace("\n", ",\n").encode(), ""),
+    "quoted newlines": (TEXT.replace("yes", '"y\ne""s"').encode(), ""),
+    "very long text in a column that is not read": (
+        TEXT.replace("yes", "y" * 10**6).encode(),
+        "",
+    ),
+    "no newline at the end": (TEXT.rstrip("\n").encode(), ""),
 }
 
 
 @pytest.mark.parametrize("kind", AS_EXPECTED)
-def test_is_read_as_expected(folder, tmp_path, kind):
+def test_is_read_as_expected_and_says_what_it_noticed(folder, tmp_path, kind):
+    content, noticed = AS_EXPECTED[kind]
     path = tmp_path / ("data.csv.gz" if "gzip" in kind else "data.csv")
-    path.write_bytes(AS_EXPECTED[kind])
-    run("predict", folder / "model", path, "-o", tmp_path / "p.csv")
+    path.write_bytes(content)
+    said = run("predict", folder / "model", path, "-o", tmp_path / "p.csv")
     assert (tmp_path / "p.csv").read_text() == (folder / "plain.out").read_text()
-    run("costs", "new", path, "--target", "ill", "-o", tmp_path / "c.yaml")
+    assert said.startswith(f"{path.name}: {noticed}" if noticed else "Wrote")
+    target = "ill, or not" if "name" in kind else "ill"
+    run("costs", "new", path, "--target", target, "-o", tmp_path / "c.yaml")
     assert worthwhile.Costs.from_yaml(tmp_path / "c.yaml").features == ("age", "chol")
 
 
@@ -94,14 +129,14 @@ def longer(line, by):
 
 
 REFUSED = {
-    "decimal commas": (
-        TEXT.replace(",", ";").replace(".", ","),
-        ["'0,0'", "'chol' has '0,0': write numbers with a decimal point"],
+    "a decimal comma among points": (
+        TEXT.replace("0.25", '"0,25"'),
+        ["'0,25'", "'chol' has '0,25' beside numbers with a decimal point"],
     ),
-    "decimal commas in quotes": (TEXT.replace("0.25", '"0,25"'), ["'0,25'", "decimal point"]),
     "UTF-16 without a mark": (TEXT.encode("utf-16-le"), 2 * ["NUL bytes"]),
     "NUL": (TEXT.replace("21", "2\x001"), 2 * ["NUL bytes"]),
     "very long text": (TEXT.replace("0.25", "x" * 10**6), ["'xxx", "column 'chol' has text"]),
+    "text among numbers": (TEXT.replace("0.25", "?"), ["'?'", "text such as '?' in 1 of 24 rows"]),
     "open quote": (TEXT.replace("0.25", '"0.25'), 2 * ["EOF inside string starting at row 2"]),
     "quote that eats lines": (
         TEXT.replace("21,", '"21,').replace("2.0,", '"2.0",'),
@@ -121,7 +156,11 @@ REFUSED = {
     "one name twice": (TEXT.replace("chol", "age"), 2 * ["two columns named 'age'"]),
     "a column without a name": (TEXT.replace("age", ""), 2 * ["column 1 of"]),
     "row numbers of pandas": (TABLE.to_csv(), 2 * ["to_csv(index=False)"]),
-    "Latin-1": (TEXT.replace("yes", "sí").encode("latin-1"), 2 * ["UTF-8 (line 3)"]),
+    "Latin-1 behind a mark of UTF-8": (
+        b"\xef\xbb\xbf" + TEXT.replace("yes", "s\xed").encode("latin-1"),
+        2 * ["not text in UTF-8 (line 3)"],
+    ),
+    "UTF-16 cut off": (TEXT.encode("utf-16")[:-1], 2 * ["not text in UTF-16, though it begins so"]),
     "bytes": (bytes(range(1, 256)) * 9, 2 * ["not text in UTF-8"]),
     "picture": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", 2 * ["NUL bytes"]),
     "workbook": (b"PK\x03\x04" + bytes(99), 2 * ["a zip archive or a workbook"]),
@@ -138,7 +177,7 @@ REFUSED = {
         gzip.compress(TEXT.encode())[:30] + bytes(9) + gzip.compress(TEXT.encode())[39:],
         2 * ["packed and damaged"],
     ),
-    "spaces before names": (TEXT.replace(",", ", "), ["no column 'chol'", "no column 'ill'"]),
+    "NUL far away": (TEXT + "1,2,yes\n" * 10**6 + "1,\x00,yes\n", 2 * ["NUL bytes"]),
     "infinite": (TEXT.replace("0.25", "1e999"), 2 * ["infinite value"]),
 }
 
@@ -195,7 +234,7 @@ COLUMNS = {
     "time stamp or nothing": (pd.Series([pd.Timestamp(DAY), pd.NaT] * 12), "has dates or times"),
     "zoned": (pd.Series([pd.Timestamp("2020-01-01", tz="UTC")] * 24), "has dates or times"),
     "span": (pd.Series([pd.Timedelta(1, "D")] * 24), "has dates or times"),
-    "day": ([DAY] * 24, "has values such as"),
+    "day": ([DAY] * 24, "has dates or times"),
     "category": (pd.Categorical(["a", "b"] * 12), "has text such as 'a'"),
 }
 

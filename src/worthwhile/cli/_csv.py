@@ -1,61 +1,58 @@
-"""Reading CSV files as people have them: what is not as it seems is mended or refused, never guessed."""
+"""Reading CSV files as people have them: what is not as it seems is mended and said, or refused."""
 
 from __future__ import annotations
 
 import csv
-import importlib
 import io
-import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 
-HEAD = 2**16
-PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
-"""First bytes of packed files, and the module that unpacks them."""
-MARKS = {
-    b"\xff\xfe\x00\x00": "utf-32", b"\x00\x00\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig",
-}  # fmt: skip
-"""First bytes of text that says its own encoding; the longer marks stand first."""
+from worthwhile.cli._layout import Layout, notice, opened
+from worthwhile.cli._profile import is_text
+from worthwhile.cli._terminal import notes
+
+EXACT: dict[str, Any] = (
+    {}
+    if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    else {"float_precision": "round_trip"}
+)
+"""What makes pandas read numbers as Python does, and so as 'ask' does, to the last bit."""
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How a file is to be read."""
-
-    encoding: str
-    separator: str
-
-
-def read_csv(path: Path, rows: int, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
+def read_csv(
+    path: Path, rows: int, as_text: Sequence[str], *, say: bool = True
+) -> Iterator[pd.DataFrame]:
     """A CSV file in parts of at most ``rows`` rows; ``as_text`` are columns that stay text."""
     try:
-        layout = _layout(path)
+        layout = notice(path)
+        if say and (remarks := layout.remarks()):
+            notes.print(f"{path.name}: {'; '.join(remarks)}.", soft_wrap=True)
         names = _header(path, layout)
         refuse_doubles([name for name in names if name], path)
         complete = False
-        with _opened(path) as file, pd.read_csv(
+        with opened(path) as file, pd.read_csv(
             file, sep=layout.separator, encoding=layout.encoding, chunksize=rows, index_col=False,
-            low_memory=False, dtype=dict.fromkeys(as_text, str),
+            low_memory=False, dtype=dict.fromkeys(as_text, str), decimal=layout.decimal,
+            skipinitialspace=layout.spaced,
+            **EXACT,
         ) as parts:  # fmt: skip
             for frame in parts:
                 # pandas fills short lines up; their last cell is empty then.
                 if not complete and frame.iloc[:, -1].isna().any():
                     _refuse_short_lines(path, layout, len(names))
                     complete = True
-                yield _named(frame, names, path)
+                yield _typed(_named(frame, names, path), layout, as_text)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty: give a CSV file with a header line and data.") from None
-    except UnicodeError:
+    except UnicodeError as error:
         raise ValueError(
-            f"{path} is not text in UTF-8{_where(path)}: save it as CSV in UTF-8."
+            f"{path} is not text in {layout.encoding.upper()}, though it begins so ({error}): save it as CSV in UTF-8."
         ) from None
     except (pd.errors.ParserError, csv.Error) as error:
         raise ValueError(
@@ -83,40 +80,15 @@ def refuse_doubles(names: Iterable[Any], path: Path) -> None:
         seen.add(name)
 
 
-def _opened(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked if it is packed."""
-    with path.open("rb") as file:
-        start = file.read(6)
-    for mark, module in PACKED.items():
-        if start.startswith(mark):
-            unpacked: IO[bytes] = importlib.import_module(module).open(path, "rb")
-            return unpacked
-    return path.open("rb")
-
-
-def _layout(path: Path) -> Layout:
-    """Encoding and separator, from the beginning of the file."""
-    with _opened(path) as file:
-        head = file.read(HEAD)
-    if head.startswith(b"PK\x03\x04"):
-        raise ValueError(f"{path} is a zip archive or a workbook: save the table as CSV.")
-    encoding = next((code for mark, code in MARKS.items() if head.startswith(mark)), "utf-8")
-    if b"\x00" in head and encoding.startswith("utf-8"):
-        raise ValueError(f"{path} has NUL bytes: it is no text. Save the table as CSV in UTF-8.")
-    header = re.split("[\r\n]", head.decode(encoding, errors="ignore").strip(), maxsplit=1)[0]
-    others = [mark for mark in ";\t|" if mark in header]
-    return Layout(encoding, others[0] if others and "," not in header else ",")
-
-
 def _header(path: Path, layout: Layout) -> list[str]:
     """Names of the columns as they stand in the file: pandas would make up some of them.
 
     With the line behind it, which must not be longer: pandas would take its first cells as row names.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         lines = pd.read_csv(
             file, sep=layout.separator, encoding=layout.encoding, header=None, nrows=2, dtype=str,
-            keep_default_na=False,
+            keep_default_na=False, skipinitialspace=layout.spaced,
         )  # fmt: skip
     return [str(name) for name in lines.iloc[0]]
 
@@ -132,9 +104,27 @@ def _named(frame: pd.DataFrame, names: list[str], path: Path) -> pd.DataFrame:
     return frame.loc[:, [bool(name.strip()) for name in names]]
 
 
+def _typed(frame: pd.DataFrame, layout: Layout, as_text: Sequence[str]) -> pd.DataFrame:
+    """What pandas leaves as objects, as what it is: numbers in groups of thousands, yes or no or empty."""
+    changed: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype.kind in "biufM" or name in as_text:
+            continue
+        present = column.dropna()
+        if {type(cell) for cell in present} == {bool}:
+            changed[name] = column.astype("boolean")
+        elif layout.grouping and is_text(column):
+            text = present.str.strip()
+            if text.str.fullmatch(layout.number).all():
+                plain = text.str.replace(layout.grouping, "").str.replace(layout.decimal, ".")
+                changed[name] = plain.astype(float).reindex(column.index)
+    return frame.assign(**changed) if changed else frame
+
+
 def _refuse_short_lines(path: Path, layout: Layout, width: int) -> None:
     csv.field_size_limit(sys.maxsize)
-    with _opened(path) as file:
+    with opened(path) as file:
         text = io.TextIOWrapper(file, encoding=layout.encoding, newline="")
         lines = csv.reader(text, delimiter=layout.separator)
         for cells in lines:
@@ -143,14 +133,3 @@ def _refuse_short_lines(path: Path, layout: Layout, width: int) -> None:
                     f"line {lines.line_num} of {path} has {len(cells)} cells, the header has {width}: put "
                     "separators for those that are empty."
                 )
-
-
-def _where(path: Path) -> str:
-    """The first line that is not UTF-8, in words."""
-    with _opened(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return f" (line {number})"
-    return ""

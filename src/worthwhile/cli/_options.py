@@ -10,7 +10,7 @@ import typer
 MOST_ROWS = 200_000
 
 Model = Annotated[Path, typer.Argument(help="Model file.", show_default=False)]
-Data = Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)]
+Data = Annotated[Path, typer.Argument(help="CSV, Parquet or Arrow file.", show_default=False)]
 Target = Annotated[str, typer.Option(help="Column to predict.", show_default=False)]
 Prices = Annotated[
     Path | None, typer.Option(help="YAML of prices; without it every feature costs 1.")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated, Any
 
+import numpy as np
 import typer
 
 from worthwhile._messages import some
@@ -31,10 +33,14 @@ def predict(
     budget: Annotated[
         float | None, typer.Option(help="Never spend more than this on a row.")
     ] = None,
+    row_id: Annotated[
+        str | None,
+        typer.Option("--id", help="Column that names the rows: it is copied to the output."),
+    ] = None,
     bought: Annotated[
         bool,
-        typer.Option("--bought", help="Add a column with the list of what was bought, as JSON."),
-    ] = False,
+        typer.Option(help="Write what was bought for each row, as a JSON list."),
+    ] = True,
     trusted: Annotated[
         list[str] | None, typer.Option(help="Type of another library to trust.")
     ] = None,
@@ -43,9 +49,9 @@ def predict(
         bool, typer.Option("--force", help="Replace the output if it exists.")
     ] = False,
 ) -> None:
-    """Predict every row of a file; the output has the prediction, its probability and the bill.
+    """Predict every row of a file: prediction, probability of each class, bill, what was bought.
 
-    Example: worthwhile predict model.worthwhile patients.csv -o answers.csv --budget 25
+    Example: worthwhile predict model.worthwhile patients.csv --id patient -o answers.csv --budget 25
     """
     from worthwhile.persist import load
 
@@ -53,7 +59,7 @@ def predict(
         check_output(output, force=force)
         estimator = load(model, trusted=trusted or [])
         with open_whole(output, text=True) as file:
-            summary = _write(estimator, data, file, budget, bought)
+            summary = _write(estimator, data, file, Output(row_id, bought, budget))
         if as_json:
             print_json(summary | {"output": str(output)})
         else:
@@ -61,9 +67,16 @@ def predict(
             notes.print(f"Wrote {summary['rows']:,} predictions to {output}; mean bill {bill}.")
 
 
-def _write(
-    estimator: Any, data: Path, output: IO[str], budget: float | None, bought: bool
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Output:
+    """What is written about each row."""
+
+    row_id: str | None
+    bought: bool
+    budget: float | None
+
+
+def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str, Any]:
     """Write the answers of all chunks; return the totals."""
     import pandas as pd
 
@@ -71,28 +84,54 @@ def _write(
 
     rows, spent, dearest = 0, 0.0, 0.0
     with progress("predicting", None, transient=True) as advance:
-        for frame in read_chunks(data):
-            X = features_of(estimator, frame, data)
-            answers = {
-                "prediction": estimator.predict(X, budget=budget),
-                "cost": estimator.cost(X, budget=budget),
-            }
-            if estimator.policy_.output.has_probabilities:
-                answers["probability"] = estimator.predict_proba(X, budget=budget).max(axis=1)
-            if bought:
-                names = estimator.costs_.features
-                answers["bought"] = [
-                    json.dumps(
-                        [n for n, b in zip(names, row, strict=True) if b], ensure_ascii=False
-                    )
-                    for row in estimator.acquired(X, budget=budget)
-                ]
+        for frame in read_chunks(data, as_text=[how.row_id] if how.row_id else []):
+            answers = _answers(estimator, features_of(estimator, frame, data), how)
+            if how.row_id is not None:
+                answers = {how.row_id: _ids(frame, how.row_id, data, answers)} | answers
             pd.DataFrame(answers).to_csv(output, header=rows == 0, index=False)
             rows += len(frame)
             spent += float(answers["cost"].sum())
             dearest = max(dearest, float(answers["cost"].max()))
             advance(len(frame))
     return {"rows": rows, "mean_bill": spent / rows, "dearest_bill": dearest}
+
+
+def _answers(estimator: Any, X: Any, how: Output) -> dict[str, Any]:
+    """The columns of the output."""
+    answers = {"prediction": estimator.predict(X, budget=how.budget)}
+    if estimator.policy_.output.has_probabilities:
+        shares = estimator.predict_proba(X, budget=how.budget)
+        classes = estimator.policy_.output.classes
+        answers |= {f"P({label})": share for label, share in zip(classes, shares.T, strict=True)}
+    answers["cost"] = estimator.cost(X, budget=how.budget)
+    if how.bought:
+        answers["bought"] = _lists(
+            estimator.acquired(X, budget=how.budget), estimator.costs_.features
+        )
+    return answers
+
+
+def _ids(frame: Any, name: str, path: Path, answers: dict[str, Any]) -> Any:
+    if name not in frame.columns:
+        raise ValueError(
+            f"--id is {name!r}, and {path} has no such column: its columns are {some(frame.columns)}."
+        )
+    if name in answers:
+        raise ValueError(
+            f"--id is {name!r}, which the output has as a column of its own: rename it in {path}."
+        )
+    return frame[name].to_numpy()
+
+
+def _lists(acquired: Any, names: Any) -> list[str]:
+    """What was bought, as JSON; rows that bought the same are written once."""
+    packed = np.packbits(acquired, axis=1)
+    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    texts = [
+        json.dumps([names[column] for column in np.flatnonzero(acquired[row])], ensure_ascii=False)
+        for row in first
+    ]
+    return [texts[number] for number in which.ravel()]
 
 
 def features_of(estimator: Any, frame: Any, path: Path) -> Any:

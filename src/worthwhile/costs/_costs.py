@@ -374,11 +374,16 @@ class Costs:
 
         return cls(**read_yaml(path))
 
-    def to_yaml(self, path: str | os.PathLike[str]) -> None:
-        """Write prices as a YAML file that :meth:`from_yaml` reads back exactly."""
+    def to_yaml(
+        self, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None
+    ) -> None:
+        """Write prices as a YAML file that :meth:`from_yaml` reads back exactly.
+
+        ``comments`` stand beside the prices of the features that they name.
+        """
         from worthwhile.costs._yaml import write_yaml
 
-        write_yaml(self, path)
+        write_yaml(self, path, comments)
 
     @classmethod
     def measure(

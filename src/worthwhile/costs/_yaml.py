@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 LONGEST_KEY = 1000  # YAML looks no further than 1,024 characters for the colon behind a name
+WIDEST = 40  # comments stand behind the longest line up to this
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
 FIELDS = ("features", "groups", "evaluation", "unit")
 
@@ -194,8 +196,10 @@ class _Reader:
         return names
 
 
-def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
-    """Write the schema that :func:`read_yaml` reads."""
+def write_yaml(
+    costs: Costs, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None
+) -> None:
+    """Write the schema that :func:`read_yaml` reads, with a comment beside some prices."""
     if costs.feature_names is None:
         raise CostsError(
             "these costs have no feature names: give them names before writing a file."
@@ -206,7 +210,10 @@ def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
     if costs.evaluation:
         lines.append(f"evaluation: {costs.evaluation}")
     lines.append("features:")
-    lines += [f"  {_key(str(name))}: {price}" for name, price in costs.prices.items()]
+    lines += _commented(
+        [f"  {_key(str(name))}: {price}" for name, price in costs.prices.items()],
+        [(comments or {}).get(str(name), "") for name in costs.prices],
+    )
     if costs.groups:
         lines.append("groups:")
     for name, group in costs.groups.items():
@@ -216,6 +223,20 @@ def write_yaml(costs: Costs, path: str | os.PathLike[str]) -> None:
                 spec += f", {field}: [{', '.join(_scalar(str(name)) for name in names)}]"
         lines.append(f"  {_key(name)}: {{{spec}}}")
     write_whole(path, "\n".join(lines) + "\n")
+
+
+def _commented(lines: list[str], comments: list[str]) -> list[str]:
+    """Lines with comments, which stand in one column where that is not far off."""
+    place = max((len(line) for line in lines if len(line) <= WIDEST), default=0)
+    return [
+        f"{line:<{place}}  # {_one_line(comment)}" if comment else line
+        for line, comment in zip(lines, comments, strict=True)
+    ]
+
+
+def _one_line(comment: str) -> str:
+    """What a comment may hold: YAML knows more line ends than one."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in comment)
 
 
 def _key(name: str) -> str:
