@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         GreedyMiserClassifier,
         GreedyMiserRegressor,
     )
+    from worthwhile.estimators.budget import BudgetClassifier
     from worthwhile.estimators.exits import EarlyExitClassifier, EarlyExitRegressor
     from worthwhile.estimators.forest import (
         BudgetedForestClassifier,
@@ -52,6 +53,7 @@ _HOME = {
     "BudgetedForestClassifier": "worthwhile.estimators.forest",
     "AdaptiveBoostingClassifier": "worthwhile.estimators.gates",
     "AdaptiveLinearClassifier": "worthwhile.estimators.gates",
+    "BudgetClassifier": "worthwhile.estimators.budget",
     "BudgetSearchCV": "worthwhile.frontier",
     "CascadeClassifier": "worthwhile.estimators.linear",
     "Comparison": "worthwhile.frontier",
@@ -91,6 +93,7 @@ _MODULES = ("datasets", "exceptions", "metrics", "plots", "testing")
 __all__ = [
     "AdaptiveBoostingClassifier",
     "AdaptiveLinearClassifier",
+    "BudgetClassifier",
     "BudgetSearchCV",
     "BudgetedForestClassifier",
     "CascadeClassifier",

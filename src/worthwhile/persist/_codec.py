@@ -20,6 +20,7 @@ from worthwhile.policy.output import Output
 
 POLICIES = {
     "cascade": ("worthwhile.policy.cascade", "CascadePolicy"),
+    "library": ("worthwhile.policy.library", "LibraryPolicy"),
     "exits": ("worthwhile.policy.exits.policy", "ExitPolicy"),
     "gate": ("worthwhile.policy.gate", "GatePolicy"),
     "linear tree": ("worthwhile.policy.linear_tree", "LinearTreePolicy"),

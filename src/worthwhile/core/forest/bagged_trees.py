@@ -1,0 +1,307 @@
+"""Trees on codes, each grown on a part of the rows and asked about the others.
+
+One kernel grows a whole forest, tree after tree on one thread: forests of different feature sets run
+side by side, and none depends on how many do. Codes are bin numbers (d, n); a row adds ``amount`` to
+the sum of its ``slot`` at a node: its weight to that of its class, or its weighted target to the only
+one. The split is that with the largest sum of squares over weight, which is Gini's for classes and
+the variance for numbers.
+
+What comes back are nodes without gaps: a child's right sibling follows it, a leaf has a number, and
+leaves hold only the slots that they have something of.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worthwhile.core.compile import group, kernel
+
+_U = np.uint64
+
+FEW = 24
+"""Rows up to which they are sorted by insertion; above, by counting."""
+
+KEYS = 258
+"""Codes of a column, and one place below them for missing values."""
+
+Rows = group(
+    __name__, "Rows",
+    codes="uint8[:, ::1]",  # (d, n)
+    missing="int64[::1]",  # (d,): the code of missing values, -1 where there were none
+    slot="int32[::1]", amount="float64[::1]", weight="float64[::1]",
+)  # fmt: skip
+
+Kind = group(
+    __name__, "Kind",
+    n_outputs="int64", n_trees="int64", n_sample="int64", n_tried="int64", min_leaf="int64",
+    random="boolean", seed="uint64",
+)  # fmt: skip
+
+
+@kernel(lean=True)
+def _next(state):
+    """Next random 64 bits (splitmix64)."""
+    state[0] += _U(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> _U(27))) * _U(0x94D049BB133111EB)
+    return z ^ (z >> _U(31))
+
+
+@kernel(lean=True)
+def _below(state, count):
+    """A random whole number in 0..count-1."""
+    return np.int64((_next(state) >> _U(33)) % _U(count))
+
+
+@kernel(lean=True)
+def _draw_rows(state, rows, n_sample):
+    """Bring a random sample to the front of ``rows``."""
+    for i in range(n_sample):
+        j = i + _below(state, rows.shape[0] - i)
+        rows[i], rows[j] = rows[j], rows[i]
+
+
+@kernel(lean=True)
+def _sort(keys, m, low, high, count, order):
+    """Positions 0..m-1 in the order of their keys, equal ones in their own."""
+    if m <= FEW:
+        for i in range(m):
+            key, j = keys[i], i
+            while j > 0 and keys[order[j - 1]] > key:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+        return
+    for key in range(low, high + 2):
+        count[key] = 0
+    for i in range(m):
+        count[keys[i] + 1] += 1
+    for key in range(low + 1, high + 1):
+        count[key] += count[key - 1]
+    for i in range(m):
+        order[count[keys[i]]] = i
+        count[keys[i]] += 1
+
+
+@kernel(lean=True)
+def _scan(keys, order, m, slot, amount, weight, total, left, right, least):
+    """Best score of a cut and the last key on its left; -1 where no cut leaves enough on both sides."""
+    all_weight, square = 0.0, 0.0
+    for k in range(total.shape[0]):
+        left[k], right[k] = 0.0, total[k]
+        square += total[k] * total[k]
+    for i in range(m):
+        all_weight += weight[i]
+    below, here, best, cut = 0.0, 0.0, -1.0, -1
+    for i in range(m - least):
+        p = order[i]
+        k, a = slot[p], amount[p]
+        here += a * (2.0 * left[k] + a)
+        square -= a * (2.0 * right[k] - a)
+        left[k] += a
+        right[k] -= a
+        below += weight[p]
+        key, following = keys[p], keys[order[i + 1]]
+        if key != following and i + 1 >= least:
+            score = here / below + square / (all_weight - below)
+            if score > best:
+                best, cut = score, (key + following - 1) // 2
+    return best, cut
+
+
+@kernel(lean=True)
+def _try(keys, m, cut, slot, amount, weight, total, left, least):
+    """Score of one cut; -1 where it does not leave enough on both sides."""
+    left[:] = 0.0
+    below, all_weight, count = 0.0, 0.0, 0
+    for i in range(m):
+        goes = keys[i] <= cut
+        all_weight += weight[i]
+        if goes:
+            left[slot[i]] += amount[i]
+            below += weight[i]
+            count += 1
+    if count < least or m - count < least:
+        return -1.0
+    here, there = 0.0, 0.0
+    for k in range(total.shape[0]):
+        here += left[k] * left[k]
+        there += (total[k] - left[k]) * (total[k] - left[k])
+    return here / below + there / (all_weight - below)
+
+
+@kernel(lean=True)
+def _read_keys(codes, rows, lo, hi, missing, low_missing, keys):
+    """Keys of the rows of a node, and their range: codes, or one more with missing ones below all."""
+    least, most = KEYS, -1
+    for i in range(lo, hi):
+        key = np.int64(codes[rows[i]])
+        if low_missing:
+            key = 0 if key == missing else key + 1
+        keys[i - lo] = key
+        least, most = min(least, key), max(most, key)
+    return least, most
+
+
+@kernel(lean=True)
+def _walk(codes, missing, feature, cut, child, root, row):
+    """The leaf that a row comes to."""
+    at = root
+    while feature[at] >= 0:
+        column = feature[at] >> 1
+        code = np.int64(codes[column, row])
+        left = feature[at] & 1 if code == missing[column] else code <= cut[at]
+        at = child[at] if left else child[at] + 1
+    return at
+
+
+@kernel()
+def _wider(array, used, more):
+    """The array itself, or a longer copy if ``more`` entries would not fit."""
+    if used + more <= array.shape[0]:
+        return array
+    wider = np.empty(max(2 * array.shape[0], used + more), array.dtype)
+    wider[:used] = array[:used]
+    return wider
+
+
+@kernel(
+    (
+        Rows, Kind, "int32[::1]", "float64[:, ::1]", "int32[::1]",
+    )
+)  # fmt: skip
+def grow(data, kind, columns, votes, asked):
+    """Grow a forest on some columns, and let rows vote in the trees that did not see them.
+
+    Parameters
+    ----------
+    data : Rows
+    kind : Kind
+        ``n_sample`` rows a tree, ``n_tried`` columns that differ a node, at least ``min_leaf`` rows
+        a leaf; ``random``: one random cut a column instead of the best.
+    columns : int32 (m,)
+        Columns to split on; put in another order.
+    votes : float64 (n, n_outputs)
+        Is added to: the leaves that a row comes to in trees grown without it.
+    asked : int32 (n,)
+        Is added to: the number of those trees.
+
+    Returns
+    -------
+    feature : int32 (nodes,)
+        Twice the column, and one more where missing values go left; -1 at a leaf.
+    cut : int32 (nodes,)
+        Last code on the left; -1 if only missing values are there.
+    child : int32 (nodes,)
+        Left child, followed by the right one; of a leaf its number.
+    root : int32 (n_trees,)
+    start : int64 (leaves + 1,)
+        Where the slots of each leaf begin.
+    held, share : int32, float32
+        Slots that a leaf holds something of, and their sums over its weight.
+    """
+    n, n_columns, n_outputs = data.slot.shape[0], columns.shape[0], kind.n_outputs
+    state = np.empty(1, np.uint64)
+    state[0] = kind.seed
+    rows = np.arange(n)
+    keys, order, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64)
+    slot, amount, weight = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    total, left, right = np.empty(n_outputs), np.empty(n_outputs), np.empty(n_outputs)
+    stack = np.empty((n + 2, 3), np.int64)
+    feature, cut = np.empty(256, np.int32), np.empty(256, np.int32)
+    child, start = np.empty(256, np.int32), np.zeros(256, np.int64)
+    held, share = np.empty(256, np.int32), np.empty(256, np.float32)
+    root = np.empty(kind.n_trees, np.int32)
+    nodes, leaves, entries = 0, 0, 0
+    for tree in range(kind.n_trees):
+        _draw_rows(state, rows, kind.n_sample)
+        feature = _wider(feature, nodes, 2 * kind.n_sample)
+        cut = _wider(cut, nodes, 2 * kind.n_sample)
+        child = _wider(child, nodes, 2 * kind.n_sample)
+        start = _wider(start, leaves + 1, kind.n_sample)
+        held = _wider(held, entries, kind.n_sample)
+        share = _wider(share, entries, kind.n_sample)
+        root[tree] = nodes
+        stack[0] = nodes, 0, kind.n_sample
+        depth = 1
+        nodes += 1
+        while depth > 0:
+            depth -= 1
+            node, lo, hi = stack[depth]
+            m = hi - lo
+            total[:] = 0.0
+            for i in range(m):
+                row = rows[lo + i]
+                slot[i], amount[i], weight[i] = data.slot[row], data.amount[row], data.weight[row]
+                total[slot[i]] += amount[i]
+            pure = n_outputs > 1
+            for i in range(1, m):
+                pure = pure and slot[i] == slot[0]
+            best, best_feature, best_cut, tried = -1.0, -1, -1, 0
+            if m >= 2 * kind.min_leaf and not pure:
+                for place in range(n_columns):
+                    if tried == kind.n_tried:
+                        break
+                    other = place + _below(state, n_columns - place)
+                    columns[place], columns[other] = columns[other], columns[place]
+                    column = columns[place]
+                    lost = data.missing[column]
+                    low_missing = lost >= 0 and (_next(state) & _U(1)) == _U(1)
+                    least, most = _read_keys(
+                        data.codes[column], rows, lo, hi, lost, low_missing, keys
+                    )
+                    if least == most:
+                        continue
+                    tried += 1
+                    if kind.random:
+                        here = least + _below(state, most - least)
+                        score = _try(
+                            keys, m, here, slot, amount, weight, total, left, kind.min_leaf
+                        )
+                    else:
+                        _sort(keys, m, least, most, count, order)
+                        score, here = _scan(
+                            keys, order, m, slot, amount, weight, total, left, right,
+                            kind.min_leaf,
+                        )  # fmt: skip
+                    if score > best:
+                        best, best_feature = score, 2 * column + low_missing
+                        best_cut = here - low_missing
+            middle = lo
+            if best_feature >= 0:
+                codes, lost = data.codes[best_feature >> 1], data.missing[best_feature >> 1]
+                for i in range(lo, hi):
+                    code = np.int64(codes[rows[i]])
+                    goes = best_feature & 1 if code == lost else code <= best_cut
+                    if goes:
+                        rows[i], rows[middle] = rows[middle], rows[i]
+                        middle += 1
+                if lost < 0 and 2 * (middle - lo) >= m:
+                    best_feature += 1  # nothing was missing: a value that is goes with the most
+                feature[node], cut[node], child[node] = best_feature, best_cut, nodes
+                stack[depth] = nodes + 1, middle, hi
+                stack[depth + 1] = nodes, lo, middle
+                depth += 2
+                nodes += 2
+                continue
+            all_weight = 0.0
+            for i in range(m):
+                all_weight += weight[i]
+            feature[node], cut[node], child[node] = -1, -1, leaves
+            for k in range(n_outputs):
+                if total[k] != 0.0:
+                    held[entries], share[entries] = k, total[k] / all_weight
+                    entries += 1
+            leaves += 1
+            start[leaves] = entries
+        for i in range(kind.n_sample, n):
+            row = rows[i]
+            leaf = child[_walk(data.codes, data.missing, feature, cut, child, root[tree], row)]
+            for entry in range(start[leaf], start[leaf + 1]):
+                votes[row, held[entry]] += share[entry]
+            asked[row] += 1
+    return (
+        feature[:nodes].copy(), cut[:nodes].copy(), child[:nodes].copy(), root,
+        start[: leaves + 1].copy(), held[:entries].copy(), share[:entries].copy(),
+    )  # fmt: skip

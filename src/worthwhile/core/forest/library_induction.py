@@ -1,0 +1,89 @@
+"""What is worth buying next, from the largest sets backwards.
+
+Rows stand at nodes, which are sets of what is known; edges lead to larger ones at a price. From the
+last node to the first: what going on along an edge brings the rows of a cell, on average and with what
+they do later, less its price. A cell takes the best edge, or stops where none brings anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worthwhile.core.compile import group, kernel
+
+Library = group(
+    __name__, "Library",
+    payoff="float64[:, ::1]",  # (nodes, n): what an answer at a node is worth
+    cell="int32[:, ::1]",  # (nodes, n)
+    first="int64[::1]",  # (nodes + 1,): number of the first cell of each node
+    start="int64[::1]",  # (nodes + 1,): where the edges of each node begin
+    target="int32[::1]", price="float64[::1]",  # of the edges
+)  # fmt: skip
+
+
+@kernel((Library, "boolean[::1]", "float64", "float64", "float64", "int32[::1]"))
+def induce(library, allowed, rate, prior, caution, choice):
+    """Fill ``choice`` (cells,) with the edges to take, -1 to stop.
+
+    Parameters
+    ----------
+    library : Library
+    allowed : bool (nodes,)
+        Nodes that may be gone to.
+    rate : float
+        What a unit of money is worth, in units of the payoff.
+    prior : float
+        A cell's estimate is drawn to that of its node with the weight of so many rows.
+    caution : float
+        Standard errors by which an estimate is lowered: what is bought by mistake is paid for.
+    """
+    n_nodes, n = library.payoff.shape
+    value = library.payoff.copy()
+    most = 0
+    for node in range(n_nodes):
+        most = max(most, library.first[node + 1] - library.first[node])
+    best, sums, counts = np.empty(most), np.empty(most), np.empty(most)
+    squares = np.empty(most)
+    for node in range(n_nodes - 1, -1, -1):
+        low, cells = library.first[node], library.first[node + 1] - library.first[node]
+        choice[low : low + cells] = -1
+        best[:cells] = 0.0
+        counts[:cells] = 0.0
+        for i in range(n):
+            counts[library.cell[node, i]] += 1.0
+        for edge in range(library.start[node], library.start[node + 1]):
+            target = library.target[edge]
+            if not allowed[target]:
+                continue
+            sums[:cells] = 0.0
+            squares[:cells] = 0.0
+            total, due = 0.0, rate * library.price[edge]
+            for i in range(n):
+                gain = value[target, i] - due - library.payoff[node, i]
+                sums[library.cell[node, i]] += gain
+                squares[library.cell[node, i]] += gain * gain
+                total += gain
+            for cell in range(cells):
+                rows = counts[cell] + prior
+                estimate = (sums[cell] + prior * total / n) / rows
+                spread = max(squares[cell] / max(counts[cell], 1.0) - estimate * estimate, 0.0)
+                estimate -= caution * np.sqrt(spread / rows)
+                if estimate > best[cell]:
+                    best[cell], choice[low + cell] = estimate, edge
+        for i in range(n):
+            edge = choice[low + library.cell[node, i]]
+            if edge >= 0:
+                value[node, i] = value[library.target[edge], i] - rate * library.price[edge]
+
+
+@kernel((Library, "int32[::1]", "int32[::1]", "float64[::1]"))
+def follow(library, choice, end, bill):
+    """Where each row stops when it takes these edges, and what it has paid by then."""
+    for i in range(end.shape[0]):
+        node, paid = 0, 0.0
+        edge = choice[library.first[0] + library.cell[0, i]]
+        while edge >= 0:
+            paid += library.price[edge]
+            node = library.target[edge]
+            edge = choice[library.first[node] + library.cell[node, i]]
+        end[i], bill[i] = node, paid

@@ -1,0 +1,139 @@
+"""Forests on sets of columns of one table of codes, with their answers for rows they did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.boosting.binning import Bins, encode, find_bins
+from worthwhile.core.forest.bagged_trees import Kind, Rows, grow
+from worthwhile.core.threads import Threads
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+FREE_ROWS = 0.5
+"""Share of the rows that a tree does not see, and votes on."""
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class Trees(NamedTuple):
+    """What the kernel gives back, thresholds in place of codes."""
+
+    feature: Array
+    threshold: Floats
+    child: Array
+    root: Array
+    start: Array
+    held: Array
+    share: Array
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a forest grows: rows of a leaf, whether cuts are random, columns tried (0: the root of all)."""
+
+    min_leaf: int
+    random: bool
+    all_tried: bool
+
+
+STYLES = (
+    Style(20, False, True),
+    Style(5, False, False),
+    Style(3, True, True),
+    Style(1, True, True),
+    Style(1, True, False),
+)
+"""One or two columns want large leaves, many want random cuts."""
+
+SEARCHING = Style(5, False, False)
+"""Of the forests that say what a purchase adds."""
+
+
+class Table:
+    """Training rows as codes, and what is to be predicted.
+
+    Parameters
+    ----------
+    X : float64 (n, d)
+    slot : int (n,)
+        Class of each row; zeros for numbers.
+    target : float64 (n,), optional
+        Numbers to predict; None for classes.
+    weight : float64 (n,)
+        Weights of the rows.
+    n_outputs : int
+        Classes, or 1.
+    """
+
+    def __init__(
+        self, X: Floats, slot: Array, target: Floats | None, weight: Floats, n_outputs: int,
+        threads: Threads,
+    ) -> None:  # fmt: skip
+        self.bins: Bins = find_bins(X, np.empty(0, dtype=np.int64), threads)
+        self.codes = np.zeros((X.shape[1], len(X)), dtype=np.uint8)
+        missing = self.bins.count[:]
+        threads.run(
+            X.shape[1],
+            lambda f: encode(
+                np.ascontiguousarray(X[:, f]), self.bins.thresholds[f], int(missing[f]), 1,
+                self.codes[f],
+            ),
+        )  # fmt: skip
+        self.missing = np.where(self.bins.missing, self.bins.count, -1)
+        self.slot = np.ascontiguousarray(slot, dtype=np.int32)
+        self.target, self.weight, self.n_outputs = target, weight, n_outputs
+        self.amount = weight if target is None else weight * target
+        self.prior = np.bincount(self.slot, self.amount, n_outputs) / weight.sum()
+
+    @property
+    def n_rows(self) -> int:
+        """Training rows."""
+        return len(self.slot)
+
+    def part(self, rows: Array) -> Table:
+        """Some of the rows."""
+        part = object.__new__(Table)
+        part.__dict__.update(self.__dict__)
+        part.codes = np.ascontiguousarray(self.codes[:, rows])
+        part.slot, part.weight, part.amount = self.slot[rows], self.weight[rows], self.amount[rows]
+        part.target = None if self.target is None else self.target[rows]
+        return part
+
+    def thresholds(self, feature: Array, cut: Array) -> Floats:
+        """What values are compared with, for columns and last codes on the left."""
+        count = self.bins.count[feature]
+        found = self.bins.thresholds[feature, np.clip(cut, 0, 254)]
+        found = np.where(cut >= count - 1, LARGEST, found)
+        return np.where(cut < 0, -LARGEST, found)
+
+    def forest(
+        self, columns: Sequence[int], style: Style, n_trees: int, n_sample: int, seed: int
+    ) -> tuple[Trees, Floats]:
+        """A forest on some columns, and the votes for each row of the trees that did not see it."""
+        m = len(columns)
+        tried = m if style.all_tried else max(1, round(m**0.5))
+        kind = Kind(
+            self.n_outputs, n_trees, n_sample, tried, min(style.min_leaf, max(1, n_sample // 4)),
+            style.random, np.uint64(seed),
+        )  # fmt: skip
+        rows = Rows(self.codes, self.missing, self.slot, self.amount, self.weight)
+        votes = np.zeros((self.n_rows, self.n_outputs))
+        asked = np.zeros(self.n_rows, dtype=np.int32)
+        feature, cut, *rest = grow(rows, kind, np.array(columns, dtype=np.int32), votes, asked)
+        votes = np.where(asked[:, None] > 0, votes / np.maximum(asked, 1)[:, None], self.prior)
+        inner = feature >= 0
+        threshold = np.zeros(len(feature))
+        threshold[inner] = self.thresholds(feature[inner] >> 1, cut[inner])
+        return Trees(feature, threshold, *rest), votes
+
+
+def sample_size(n_rows: int, most: int) -> int:
+    """Rows that a tree sees."""
+    return max(2, min(round((1 - FREE_ROWS) * n_rows), most)) if n_rows > 2 else n_rows

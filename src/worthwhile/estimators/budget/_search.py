@@ -1,0 +1,139 @@
+"""Lists of purchases: what comes next is what raises the out-of-bag score most for its price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.threads import Threads
+from worthwhile.costs import Costs
+from worthwhile.estimators.budget._forests import SEARCHING, Table, sample_size
+from worthwhile.estimators.budget._payoff import Payoff
+
+Columns = frozenset[int]
+Mask = npt.NDArray[np.bool_]
+
+SEARCH_ROWS = 2000
+"""Rows that say what a purchase adds."""
+
+SEARCH_TREES = 16
+"""Trees of the forests that say it."""
+
+CANDIDATES = 16
+"""Purchases that are looked at again after the first step."""
+
+STEPS = 12
+"""Steps that are searched; what is left then keeps the order of its last gains."""
+
+LEAST = 1e-4
+"""What a purchase counts for that adds nothing: of such the cheaper comes first."""
+
+
+class Shop:
+    """What can be bought at a time: a feature, or all of a group, with whatever then comes free."""
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs = costs
+        self.n = costs.n_features
+        self._groups = [
+            frozenset(costs.index(feature) for feature in group.features)
+            for group in costs.groups.values()
+        ]
+        self.free = self.closed(frozenset())
+
+    def mask(self, sets: Iterable[Columns]) -> Mask:
+        """Sets as a mask, (sets, d)."""
+        sets = list(sets)
+        mask = np.zeros((len(sets), self.n), dtype=bool)
+        for row, columns in zip(mask, sets, strict=True):
+            row[list(columns)] = True
+        return mask
+
+    def prices(self, sets: Iterable[Columns]) -> npt.NDArray[np.float64]:
+        """What each set costs."""
+        return np.asarray(self.costs.quanta(self.mask(sets)) * 1e-9, dtype=np.float64)
+
+    def closed(self, columns: Columns) -> Columns:
+        """The set, and what costs nothing more with it."""
+        have = self.mask([columns])
+        each = have | np.eye(self.n, dtype=bool)
+        return frozenset(
+            np.flatnonzero(self.costs.quanta(each) == self.costs.quanta(have)).tolist()
+        )
+
+    def steps(self, have: Columns) -> list[Columns]:
+        """Sets that one more purchase leads to, in a fixed order, each once."""
+        left = [feature for feature in range(self.n) if feature not in have]
+        larger = [have | {feature} for feature in left]
+        larger += [have | group for group in self._groups if len(group - have) > 1]
+        if self._groups:
+            larger = [self.closed(columns) for columns in larger]
+        return list(dict.fromkeys(larger))
+
+
+class Search:
+    """Scores of sets on a part of the rows, each computed once."""
+
+    def __init__(
+        self, table: Table, payoff: Payoff, shop: Shop, threads: Threads, seed: int
+    ) -> None:
+        rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:SEARCH_ROWS])
+        self.table = table.part(rows) if len(rows) < table.n_rows else table
+        self.payoff = payoff.part(rows)
+        self.shop, self._threads, self._seed = shop, threads, seed
+        self._scores: dict[Columns, float] = {frozenset(): self.payoff.constant()}
+
+    def score(self, sets: list[Columns]) -> list[float]:
+        """Mean out-of-bag score of each set, in parallel."""
+        new = [columns for columns in dict.fromkeys(sets) if columns not in self._scores]
+        for columns, score in zip(new, self._threads.map(self._measure, new), strict=True):
+            self._scores[columns] = score
+        return [self._scores[columns] for columns in sets]
+
+    def _measure(self, columns: Columns) -> float:
+        n = self.table.n_rows
+        _, votes = self.table.forest(
+            sorted(columns), SEARCHING, SEARCH_TREES, sample_size(n, n), self._seed
+        )
+        return self.payoff.soft(votes)
+
+    def forward(self, power: float, start: Columns | None = None) -> list[Columns]:
+        """Ever larger sets from a first one on, each the best purchase more than the one before."""
+        have = self.shop.free if start is None else start
+        found, last = [have], dict[Columns, float]()
+        while True:
+            steps = self.shop.steps(have)
+            if not steps:
+                return found
+            price = self.shop.prices([have, *steps])
+            added = dict(zip(steps, np.maximum(price[1:] - price[0], 1e-9) ** power, strict=True))
+            # A step is known by what it adds, whatever is had already.
+            known = {columns: last.get(columns - have, np.inf) for columns in steps}
+            looked = steps
+            if len(found) > 1:
+                looked = sorted(steps, key=lambda s: -known[s] / added[s])[:CANDIDATES]
+            if len(found) > STEPS:
+                found += self._rest(have, looked, [known[s] / added[s] for s in looked])
+                return found
+            base, *scores = self.score([have, *looked])
+            gains = {s: max(score - base, LEAST) for s, score in zip(looked, scores, strict=True)}
+            last |= {columns - have: gain for columns, gain in gains.items()}
+            have = max(looked, key=lambda s: gains[s] / added[s])
+            found.append(have)
+
+    def _rest(self, have: Columns, steps: list[Columns], worth: list[float]) -> list[Columns]:
+        """What is left, in the order of the last gains, ever more of it at a time."""
+        found, length = [], len(have)
+        everything = self.shop.steps(have)
+        order = [s for _, s in sorted(zip(worth, steps, strict=True), key=lambda pair: -pair[0])]
+        order += [s for s in everything if s not in set(order)]
+        for step in order:
+            have = have | step
+            if len(have) >= 1.25 * length:
+                found.append(self.shop.closed(have))
+                length = len(have)
+        if not found or len(found[-1]) < self.shop.n:
+            found.append(frozenset(range(self.shop.n)))
+        return found

@@ -1,0 +1,122 @@
+"""Kernels behind a library of feature sets, against slow twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.naive import library as naive
+from worthwhile.core.forest.bagged_trees import Kind, Rows, grow
+from worthwhile.core.forest.library_induction import Library, follow, induce
+from worthwhile.core.forest.value_cells import grow_cells
+
+
+def table(seed, n=60, d=4, n_classes=3, lost=True, numbers=False):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 6, size=(d, n)).astype(np.uint8)
+    codes[0] = 3  # constant
+    missing = np.full(d, -1)
+    if lost:
+        codes[1, rng.random(n) < 0.3] = 6
+        missing[1] = 6
+    slot = rng.integers(0, n_classes, n).astype(np.int32)
+    if numbers:
+        slot[:] = 0
+    weight = rng.integers(1, 4, n).astype(np.float64)
+    amount = weight * rng.integers(-3, 4, n) if numbers else weight
+    return Rows(codes, missing, slot, amount, weight)
+
+
+def same(a, b):
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        return False
+    if not isinstance(a, tuple):
+        return np.array_equal(a, b)
+    return a[:2] == b[:2] and same(a[2], b[2]) and same(a[3], b[3])
+
+
+@pytest.mark.parametrize("random", [False, True])
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("n_sample", [20, 45])
+def test_a_tree_is_the_slow_one(random, numbers, n_sample):
+    for seed in range(12):
+        data = table(seed, lost=seed % 2 == 0, numbers=numbers)
+        kind = Kind(
+            1 if numbers else 3, 1, n_sample, 2, 1 + seed % 3, random, np.uint64(1000 + seed)
+        )
+        votes, asked = np.zeros((60, kind.n_outputs)), np.zeros(60, np.int32)
+        arrays = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+        trees, expected, times = naive.grow(data, kind, range(4))
+        assert same(naive.nested(arrays, kind.n_outputs), trees[0])
+        assert np.array_equal(asked, times)
+        np.testing.assert_allclose(votes, expected, rtol=1e-6)
+
+
+def test_rows_vote_only_in_trees_that_did_not_see_them():
+    data = table(0)
+    kind = Kind(3, 30, 40, 2, 1, False, np.uint64(7))
+    votes, asked = np.zeros((60, 3)), np.zeros(60, np.int32)
+    grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+    assert asked.sum() == 30 * 20
+    assert asked.min() > 0
+    np.testing.assert_allclose(votes.sum(axis=1), asked, rtol=1e-5)
+    # A label that only the row itself has cannot be guessed by trees that did not see it.
+    data.slot[5] = 2
+    data.slot[np.arange(60) != 5] = np.arange(59) % 2
+    votes[:], asked[:] = 0.0, 0
+    grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+    assert votes[5, 2] == 0
+    assert votes[:, 2].sum() > 0
+
+
+def test_a_part_of_the_rows_does_not_change_with_what_others_run():
+    data = table(3)
+    kind = Kind(3, 5, 40, 2, 1, False, np.uint64(7))
+    found = []
+    for _ in range(2):
+        votes, asked = np.zeros((60, 3)), np.zeros(60, np.int32)
+        found.append([*grow(data, kind, np.arange(4, dtype=np.int32), votes, asked), votes])
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cells_are_the_slow_ones(seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 8, size=(3, 90)).astype(np.uint8)
+    targets = rng.normal(size=(90, 2)) + 2.0 * (codes[:1].T > 4) * [[1, -1]]
+    feature, _, child, cell = grow_cells(codes, targets, 9, 5, 4.0)
+    parts = {frozenset(np.flatnonzero(cell == c).tolist()) for c in range(cell.max() + 1)}
+    assert parts == naive.cells(codes, targets, 9, 5, 4.0)
+    assert sorted(child[feature < 0]) == list(range(len(parts)))
+
+
+def test_what_does_not_differ_is_not_cut():
+    codes = np.arange(90).reshape(1, 90).astype(np.uint8)
+    assert len(grow_cells(codes, np.zeros((90, 2)), 5, 9, 1.0)[0]) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_choices_are_the_slow_ones(seed):
+    rng = np.random.default_rng(seed)
+    n_nodes, n = 5, 40
+    payoff = rng.random((n_nodes, n)) + 0.2 * np.arange(n_nodes)[:, None]
+    counts = rng.integers(1, 4, n_nodes)
+    cell = np.array([rng.integers(0, count, n) for count in counts], dtype=np.int32)
+    first = np.cumsum([0, *counts])
+    edges = [(a, b, float(b - a) ** 0.9) for a in range(n_nodes) for b in range(a + 1, n_nodes)]
+    start = np.searchsorted([a for a, _, _ in edges], np.arange(n_nodes + 1))
+    library = Library(
+        payoff, cell, first, start, np.array([b for _, b, _ in edges], dtype=np.int32),
+        np.array([p for *_, p in edges]),
+    )  # fmt: skip
+    allowed = np.ones(n_nodes, dtype=bool)
+    allowed[3] = seed % 2 == 0
+    for rate in (0.01, 0.1, 0.3):
+        choice = np.empty(first[-1], dtype=np.int32)
+        induce(library, allowed, rate, 5.0, 0.3, choice)
+        expected, value = naive.induce(payoff, cell, first, edges, allowed, rate, 5.0, 0.3)
+        assert np.array_equal(choice, expected)
+        end, bill = np.empty(n, dtype=np.int32), np.empty(n)
+        follow(library, choice, end, bill)
+        assert allowed[end].all()
+        np.testing.assert_allclose(payoff[end, np.arange(n)] - rate * bill, value[0])
