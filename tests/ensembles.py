@@ -6,14 +6,19 @@ import itertools
 
 import numpy as np
 
+from tests.naive.walk import members
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs
 
 
 def random_trees(
-    rng, n_trees=4, n_features=5, n_outputs=1, vector=False, depth=3, average=False, single=False
-):
-    """Trees of random shape; thresholds on a coarse grid, so that values meet them exactly."""
+    rng, n_trees=4, n_features=5, n_outputs=1, vector=False, depth=3, average=False, single=False,
+    categories=False,
+):  # fmt: skip
+    """Trees of random shape; thresholds on a coarse grid, so that values meet them exactly.
+
+    With ``categories``, about half of the nodes test for membership in sets of one to three words.
+    """
     feature, threshold, left, right = [], [], [], []
 
     def grow(level):
@@ -30,14 +35,25 @@ def random_trees(
 
     root = [grow(0) for _ in range(n_trees)]
     width = n_outputs if vector else 1
+    sets = random_sets(rng, feature, threshold) if categories else {}
     return Trees.build(
         feature=feature, threshold=threshold, left=left, right=right,
         value=rng.standard_normal((len(feature), width)).reshape(len(feature), width),
         root=root, base=rng.standard_normal(n_outputs),
         missing_left=rng.random(len(feature)) < 0.5,
         output=np.zeros(n_trees) if width == n_outputs else rng.integers(n_outputs, size=n_trees),
-        average=average, single=single,
+        average=average, single=single, **sets,
     )  # fmt: skip
+
+
+def random_sets(rng, feature, threshold):
+    """Let some of the internal nodes test for membership; changes their thresholds."""
+    category, words = [f >= 0 and rng.random() < 0.5 for f in feature], []
+    for node in np.flatnonzero(category):
+        threshold[node] = len(words)
+        size = int(rng.integers(1, 4))
+        words += [size, *rng.integers(2**64, size=size, dtype=np.uint64)]
+    return {"category": category, "sets": np.array(words, dtype=np.uint64)}
 
 
 def nested(trees, node):
@@ -46,9 +62,9 @@ def nested(trees, node):
     if trees.feature[node] < 0:
         return (value,)
     children = [nested(trees, child) for child in (trees.left[node], trees.right[node])]
-    return (
-        int(trees.feature[node]), float(trees.threshold[node]), bool(trees.missing_left[node]), value, *children,
-    )  # fmt: skip
+    by_set = trees.category is not None and trees.category[node]
+    test = frozenset(members(trees, node)) if by_set else float(trees.threshold[node])
+    return int(trees.feature[node]), test, bool(trees.missing_left[node]), value, *children
 
 
 def random_costs(rng, n_features=5, evaluation=0, names=False):
@@ -80,8 +96,9 @@ def opens_of(costs):
 
 
 def random_rows(rng, n, n_features=5):
-    """Values on the grid of the thresholds and off it, and some NaN."""
+    """Values on the grid of the thresholds and off it, some codes of categories, and some NaN."""
     shape = (n, n_features)
     X = np.where(rng.random(shape) < 0.5, rng.integers(-4, 5, shape) / 2, rng.normal(size=shape))
+    X = np.where(rng.random(shape) < 0.2, rng.integers(0, 200, shape), X)
     X[rng.random(shape) < 0.15] = np.nan
     return X

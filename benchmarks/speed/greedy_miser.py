@@ -166,7 +166,7 @@ def predictions(options):
     )
     peer = lightgbm.Booster(model_file=f"{options.models}/lightgbm")
     trees, raw, bill = model.policy_.trees, np.zeros((1, 1)), np.zeros((0, 0), dtype=bool)
-    arrays = row, trees.packed(), trees.value, trees.root, trees.output, trees.base
+    arrays = row, trees.packed(), trees.sets, trees.value, trees.root, trees.output, trees.base
     names = policy.costs.names_of(range(policy.n_features))
     values = dict(zip(names, row[0].tolist(), strict=True))  # where the caller has them from
 

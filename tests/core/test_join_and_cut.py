@@ -24,8 +24,10 @@ def listed(trees):
 
 def same_bits(one, other):
     assert (one.average, one.single) == (other.average, other.single)
-    for name, array in one.arrays().items():
-        twin = getattr(other, name)
+    arrays, twins = one.arrays(), other.arrays()
+    assert arrays.keys() == twins.keys()
+    for name, array in arrays.items():
+        twin = twins[name]
         assert (array.dtype, array.shape) == (twin.dtype, twin.shape), name
         assert array.tobytes() == twin.tobytes(), name
 
@@ -39,6 +41,7 @@ def ensembles(draw, n_parts=1):
         "vector": draw(st.booleans()),
         "average": draw(st.booleans()),
         "single": draw(st.booleans()),
+        "categories": draw(st.booleans()),
     }
     parts = [random_trees(rng, n_trees=draw(st.integers(0, 5)), **kind) for _ in range(n_parts)]
     return parts if n_parts > 1 else parts[0]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 
+from tests.naive.walk import child
+
 
 def by_query(qid):
     """Rows of each query, in input order."""
@@ -74,9 +76,7 @@ def tree_value(trees, tree, row):
     while trees.feature[node] >= 0:
         feature = int(trees.feature[node])
         seen.add(feature)
-        x = row[feature]
-        left = bool(trees.missing_left[node]) if math.isnan(x) else x <= trees.threshold[node]
-        node = int(trees.left[node] if left else trees.right[node])
+        node = child(trees, node, float(row[feature]))
     return float(trees.value[node, 0]), seen
 
 

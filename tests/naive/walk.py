@@ -9,8 +9,20 @@ import numpy as np
 
 def child(trees, node, value):
     """Where a value sends a row."""
-    goes_left = trees.missing_left[node] if math.isnan(value) else value <= trees.threshold[node]
+    if math.isnan(value):
+        goes_left = trees.missing_left[node]
+    elif trees.category is not None and trees.category[node]:
+        goes_left = -1 < value < 2**53 and int(value) in members(trees, node)
+    else:
+        goes_left = value <= trees.threshold[node]
     return int(trees.left[node] if goes_left else trees.right[node])
+
+
+def members(trees, node):
+    """The codes in the set that a node tests."""
+    first = int(trees.threshold[node])
+    words = [int(word) for word in trees.sets[first + 1 :][: int(trees.sets[first])]]
+    return {64 * k + bit for k, word in enumerate(words) for bit in range(64) if word >> bit & 1}
 
 
 def leaf(trees, tree, row):

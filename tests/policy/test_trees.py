@@ -120,7 +120,7 @@ def test_only_trees_whose_evaluation_is_paid_are_walked():
 @given(seed=st.integers(0, 10**6), order=st.permutations(range(5)))
 def test_learning_in_any_order_leads_to_the_leaves_of_the_twin(seed, order):
     rng = np.random.default_rng(seed)
-    trees = random_trees(rng, n_outputs=2, vector=True, average=True)
+    trees = random_trees(rng, n_outputs=2, vector=True, average=True, categories=seed % 2 == 1)
     policy, row = TreePolicy(random_costs(rng), Output("value"), trees), random_rows(rng, 1)[0]
     case = policy.begin()
     case.wants(None)
@@ -149,7 +149,22 @@ def changed(settings=None, drop=None, **arrays):
     return {**state[0], **(settings or {})}, {**kept, **arrays}
 
 
+def test_nodes_of_sets_read_back_and_ask_for_no_array_where_there_are_none():
+    rng = np.random.default_rng(0)
+    trees = random_trees(rng, n_trees=5, categories=True)
+    policy = TreePolicy(random_costs(rng), Output("value"), trees)
+    again = TreePolicy.from_state(policy.costs, policy.output, policy.state())
+    assert again.fingerprint() == policy.fingerprint()
+    X = random_rows(rng, 50)
+    assert again.batch(X).raw.tobytes() == policy.batch(X).raw.tobytes()
+    assert not {"category", "sets"} & set(two_stumps().state()[1])
+
+
 BAD_STATES = [
+    (changed(category=np.zeros(8, bool)), "arrays are"),
+    (changed(sets=np.zeros(2, np.uint64)), "arrays are"),
+    (changed(category=np.zeros(8, bool), sets=np.zeros(2)), "array sets has not the dtype u8"),
+    (changed(category=np.ones(8, bool), sets=np.zeros(2, np.uint64)), "looks into a set"),
     (changed(drop="root"), "arrays are"),
     (changed(more=np.zeros(1)), "arrays are"),
     (changed(feature=np.zeros(8, np.int64)), "array feature has not the dtype i4"),

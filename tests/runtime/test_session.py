@@ -70,7 +70,9 @@ def test_quote_says_what_a_feature_would_cost_now():
 def test_one_by_one_or_at_once_comes_to_the_same(seed, budget, evaluation):
     rng = np.random.default_rng(seed)
     policy = TreePolicy(
-        random_costs(rng, evaluation=evaluation), Output("value"), random_trees(rng)
+        random_costs(rng, evaluation=evaluation),
+        Output("value"),
+        random_trees(rng, categories=seed % 2 == 1),
     )
     row = random_rows(rng, 1)[0]
     limit = None if budget is None else budget * 10**9

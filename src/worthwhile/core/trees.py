@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.code_sets import Words, in_sets, only_these, problem_of
+
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -21,9 +23,12 @@ NODE = np.dtype(
         ("feature", np.int32),
         ("left", np.int32),
         ("right", np.int32),
-        ("missing_left", np.int32),
+        ("flags", np.int32),
     ]
 )
+
+MISSING_LEFT, CATEGORY = 1, 2
+"""Bits of the flags of a node: empty values go left; the test is for membership in a set."""
 
 NODE_ARRAYS = ("feature", "threshold", "left", "right", "missing_left", "value")
 
@@ -65,7 +70,8 @@ class Trees:
     feature : int32 (nodes,)
         Column tested at a node; -1 at a leaf.
     threshold : float64 (nodes,)
-        A row goes left iff its value <= threshold.
+        A row goes left iff its value <= threshold. At a node that tests for membership, where in
+        ``sets`` its set begins: a row goes left iff its value, a category's code, is in the set.
     left, right : int32 (nodes,)
         Children as indices into these arrays, after their parent; -1 at a leaf.
     missing_left : bool (nodes,)
@@ -84,6 +90,10 @@ class Trees:
         ``base`` (boosting); ``base`` is then the answer of no tree at all.
     single : bool
         Compare values rounded to float32, as scikit-learn's trees do.
+    category : bool (nodes,), or None
+        Which nodes test for membership in a set of codes; None where no node does.
+    sets : uint64 (words,), or None
+        The sets; see :mod:`worthwhile.core.code_sets`.
 
     Examples
     --------
@@ -110,6 +120,8 @@ class Trees:
     base: Floats
     average: bool = False
     single: bool = False
+    category: Bools | None = None
+    sets: Words | None = None
 
     @classmethod
     def build(
@@ -125,10 +137,14 @@ class Trees:
         output: npt.ArrayLike | None = None,
         average: bool = False,
         single: bool = False,
+        category: npt.ArrayLike | None = None,
+        sets: npt.ArrayLike | None = None,
     ) -> Trees:
         """Make trees from anything array-like, with the dtypes that walks need."""
         feature = np.ascontiguousarray(feature, dtype=np.int32)
         root = np.ascontiguousarray(root, dtype=np.int32)
+        if category is None or not np.any(category):
+            category = sets = None
         return cls(
             feature=feature,
             threshold=np.ascontiguousarray(threshold, dtype=np.float64),
@@ -145,6 +161,8 @@ class Trees:
             base=np.ascontiguousarray(base, dtype=np.float64),
             average=bool(average),
             single=bool(single),
+            category=None if category is None else np.ascontiguousarray(category, dtype=np.bool_),
+            sets=None if sets is None else np.ascontiguousarray(sets, dtype=np.uint64),
         )
 
     @classmethod
@@ -158,8 +176,17 @@ class Trees:
         nodes, first = join_nodes(
             [{name: getattr(part, name) for name in NODE_ARRAYS} for part in parts]
         )
+        category, sets, before = [], [np.empty(0, dtype=np.uint64)], []
+        for part in parts:
+            none = np.zeros(len(part.feature), dtype=bool)
+            category.append(none if part.category is None else part.category)
+            before.append(category[-1] * sum(map(len, sets)))
+            sets += [] if part.sets is None else [part.sets]
+        nodes["threshold"] = nodes["threshold"] + np.concatenate(before)
         return cls.build(
             **nodes,
+            category=np.concatenate(category),
+            sets=np.concatenate(sets),
             root=np.concatenate([part.root + n for part, n in zip(parts, first, strict=True)]),
             output=np.concatenate([part.output for part in parts]),
             base=parts[0].base,
@@ -221,9 +248,25 @@ class Trees:
     def packed(self) -> Array:
         """The nodes as records of one cache line each."""
         nodes = np.empty(len(self.feature), dtype=NODE)
-        for name in NODE.names or ():
+        for name in ("threshold", "feature", "left", "right"):
             nodes[name] = getattr(self, name)
+        nodes["flags"] = MISSING_LEFT * self.missing_left
+        if self.category is not None:
+            nodes["flags"] += CATEGORY * self.category
         return nodes
+
+    def goes_left(self, node: Array, value: Array) -> Bools:
+        """Whether values go left at internal nodes, (k,) each; round them first where ``single``."""
+        left: Bools = value <= self.threshold[node]
+        if self.category is not None and len(by_set := np.flatnonzero(self.category[node])):
+            assert self.sets is not None
+            left[by_set] = in_sets(self.sets, self.threshold[node[by_set]], value[by_set])
+        return left | (np.isnan(value) & self.missing_left[node])
+
+    def _at(self, nodes: Any) -> dict[str, Any]:
+        """What the arrays hold at some nodes; sets stay where they are."""
+        names = NODE_ARRAYS if self.category is None else (*NODE_ARRAYS, "category")
+        return {name: getattr(self, name)[nodes] for name in names}
 
     def first(self, n_trees: int) -> Trees:
         """The ensemble of the first trees only; nothing is copied."""
@@ -233,7 +276,7 @@ class Trees:
         """The ensemble of the trees ``start`` to ``stop - 1`` only."""
         bounds = self.bounds
         low, high = (int(bounds[min(n, self.n_trees)]) for n in (start, stop))
-        nodes: dict[str, Any] = {name: getattr(self, name)[low:high] for name in NODE_ARRAYS}
+        nodes = self._at(slice(low, high))
         root = self.root[start:stop]
         if low:
             for side in ("left", "right"):
@@ -249,7 +292,7 @@ class Trees:
         root = np.cumsum(sizes) - sizes
         shift = np.repeat(root - bounds[order], sizes)
         nodes = np.arange(len(shift)) - shift
-        parts: dict[str, Any] = {name: getattr(self, name)[nodes] for name in NODE_ARRAYS}
+        parts = self._at(nodes)
         for side in ("left", "right"):
             parts[side] = shifted(parts[side], shift).astype(np.int32)
         return replace(self, **parts, root=root.astype(np.int32), output=self.output[order])
@@ -273,6 +316,7 @@ class Trees:
             missing_left=self.missing_left[kept],
             value=self.value[kept],
             root=number[self.root],
+            category=None if self.category is None else self.category[kept] & inner,
         )
 
     def without_base(self) -> Trees:
@@ -280,12 +324,20 @@ class Trees:
         return replace(self, base=np.zeros_like(self.base))
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays by name, for model files."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in ("average", "single")
-        }
+        """The arrays by name, for model files: those of sets only where there are some."""
+        trees = self._with_own_sets()
+        arrays = {f.name: getattr(trees, f.name) for f in fields(self)}
+        return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+    def _with_own_sets(self) -> Trees:
+        """The same trees with the sets that their nodes test, in the order of the nodes."""
+        if self.category is None or not self.category.any():
+            return replace(self, category=None, sets=None)
+        assert self.sets is not None
+        start, sets = only_these(self.sets, self.threshold[self.category])
+        threshold = self.threshold.copy()
+        threshold[self.category] = start
+        return replace(self, threshold=threshold, sets=sets)
 
     def problem(self, n_features: int) -> str | None:
         """What makes the arrays unsafe to walk, in words; None if nothing does."""
@@ -315,8 +367,20 @@ class Trees:
                 return "a child does not come after its parent within its tree"
         if not np.isfinite(self.threshold[inner]).all():
             return "a threshold is not a finite number"
+        if problem := self._problem_of_sets(inner):
+            return problem
         if ((self.output < 0) | (self.output >= self.n_outputs)).any():
             return "a tree adds to an output that does not exist"
         if self.width == self.n_outputs and (self.output != 0).any():
             return "trees that add to all outputs name a single one"
         return None
+
+    def _problem_of_sets(self, inner: Bools) -> str | None:
+        """What makes the sets unsafe to look into, in words; None if nothing does."""
+        if self.category is None and self.sets is None:
+            return None
+        if self.category is None or self.sets is None:
+            return "sets without nodes that look into them, or such nodes without sets"
+        if len(self.category) != len(inner) or (self.category & ~inner).any():
+            return "a node without a test looks into a set"
+        return problem_of(self.sets, self.threshold[self.category])

@@ -33,7 +33,7 @@ def tree_outputs(trees: Trees, tree: int, X: npt.NDArray[Any]) -> Floats:
         values = X[rows, trees.feature[here]]
         if trees.single:
             values = values.astype(np.float32)
-        left = np.where(np.isnan(values), trees.missing_left[here], values <= trees.threshold[here])
+        left = trees.goes_left(here, values)
         at[rows] = np.where(left, trees.left[here], trees.right[here])
 
 

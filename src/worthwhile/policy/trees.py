@@ -105,7 +105,7 @@ class TreePolicy(Policy):
         if self._packed is None:
             self._packed = self.trees.packed()
         trees = self.trees
-        model = (self._packed, trees.value, trees.root, trees.output, trees.base)
+        model = (self._packed, trees.sets, trees.value, trees.root, trees.output, trees.base)
         walk.in_threads(getattr(walk, name), len(X), self._read(X), *model, *arguments)
 
     def _is_worth_laying_out(self, n_rows: int) -> bool:
@@ -161,6 +161,8 @@ class TreePolicy(Policy):
             "feature": "i4", "threshold": "f8", "left": "i4", "right": "i4", "missing_left": "b1",
             "value": "f8", "root": "i4", "output": "i4", "base": "f8",
         }  # fmt: skip
+        if "category" in arrays or "sets" in arrays:
+            expected |= {"category": "b1", "sets": "u8"}
         check_arrays(arrays, expected, {"value": 2})
         for name in ("average", "single"):
             if not isinstance(settings.get(name), bool):
@@ -292,9 +294,12 @@ class TreeCase(Case):
         node, feature = at.take(moving), feature.take(moving)
         while len(moving):
             value = self._values.take(feature)
-            left = value <= nodes.threshold.take(node)
-            if self._some_empty:
-                left |= np.isnan(value) & nodes.missing_left.take(node)
+            if self._trees.category is not None:
+                left = self._trees.goes_left(node, value)
+            else:
+                left = value <= nodes.threshold.take(node)
+                if self._some_empty:
+                    left |= np.isnan(value) & nodes.missing_left.take(node)
             node = nodes.child.take(2 * node + left)
             at[moving] = node
             feature = nodes.feature.take(node)

@@ -18,7 +18,7 @@ from worthwhile.core.threads import Threads
 @given(seed=st.integers(0, 10**6), n=st.sampled_from([1, 7, CHUNK + 3]), jobs=st.integers(1, 3))
 def test_every_prefix_pays_and_votes_as_counted_by_hand(seed, n, jobs):
     rng = np.random.default_rng(seed)
-    trees, costs = random_trees(rng, n_trees=4), random_costs(rng)
+    trees, costs = random_trees(rng, n_trees=4, categories=seed % 2 == 1), random_costs(rng)
     X, codes = random_rows(rng, n), rng.integers(3, size=n)
     label = rng.integers(3, size=len(trees.feature))
     ballots = [Counter() for _ in X]

@@ -23,6 +23,8 @@ KINDS = st.sampled_from(
         {"n_outputs": 2, "vector": True, "average": True, "single": True},
         {"n_outputs": 1, "single": True},
         {"n_outputs": 2, "depth": 0},
+        {"n_outputs": 1, "categories": True},
+        {"n_outputs": 2, "vector": True, "single": True, "categories": True},
     ]
 )
 
@@ -104,7 +106,7 @@ def test_shares_of_rows_cover_all_rows_once(n):
     trees = policy.trees
     for row in range(n):
         walk.walk(
-            X, trees.packed(), trees.value, trees.root, trees.output, trees.base, trees.average,
+            X, trees.packed(), trees.sets, trees.value, trees.root, trees.output, trees.base, trees.average,
             again, bought, row, row + 1,
         )  # fmt: skip
         if row > 40:

@@ -183,7 +183,7 @@ def test_sampled_trees_follow_rows_outside_the_sample(penalty):
 
     raw, acquired = np.zeros((500, 1)), np.zeros((500, 4), dtype=bool)
     walk.walk(
-        X, ensemble.packed(), ensemble.value, ensemble.root, ensemble.output, ensemble.base, False, raw,
+        X, ensemble.packed(), ensemble.sets, ensemble.value, ensemble.root, ensemble.output, ensemble.base, False, raw,
         acquired, 0, 500,
     )  # fmt: skip
     assert (raw[:, 0] == total[0]).all()

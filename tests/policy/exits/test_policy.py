@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.ensembles import random_sets
 from tests.naive import ranking as naive
 from worthwhile import Costs
 from worthwhile.core.queries import Queries
@@ -33,9 +34,10 @@ def random_trees(rng, n_trees, n_features, *, average=False, width=1, n_outputs=
         right += [at + 2, at + 4, at + 6, -1, -1, -1, -1]
         value += rng.integers(-2, 3, (7, width)).tolist()
     output = np.zeros(n_trees) if width == n_outputs else np.arange(n_trees) % n_outputs
+    sets = random_sets(rng, feature, threshold) if rng.random() < 0.5 else {}
     return Trees.build(
         feature, threshold, left, right, value, root, rng.normal(size=n_outputs).round(1), output=output,
-        missing_left=rng.random(len(feature)) < 0.5, average=average,
+        missing_left=rng.random(len(feature)) < 0.5, average=average, **sets,
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from worthwhile.core.compile import kernel
 from worthwhile.core.forest.bit_columns import lowest_bit
+from worthwhile.core.trees import CATEGORY, MISSING_LEFT
+from worthwhile.core.walks.general import holds
 
 CHUNK = 512
 """Rows that walk together, and whose bills are added in one int64: a full bill may be 2**53 quanta."""
@@ -33,7 +35,7 @@ def note_paths(nodes, first, end, begin, opens, met):
 
 
 @kernel()
-def descend(X, nodes, root, start, n, ends, going):
+def descend(X, nodes, sets, root, start, n, ends, going):
     """Take rows ``start..start + n`` down a tree, a level at a time: while one waits, others step on."""
     for j in range(n):
         ends[start + j], going[j] = root, j
@@ -44,10 +46,14 @@ def descend(X, nodes, root, start, n, ends, going):
             j = _U(going[i])
             row = _U(start) + j
             at = _U32(ends[row])
-            f, threshold = nodes[at]["feature"], nodes[at]["threshold"]
+            f, threshold, flags = (
+                nodes[at]["feature"], nodes[at]["threshold"], nodes[at]["flags"],
+            )  # fmt: skip
             low, high = nodes[at]["left"], nodes[at]["right"]
             x = X[row, _U32(max(f, 0))]
-            goes_left = np.int32(x <= threshold) | (nodes[at]["missing_left"] & np.int32(x != x))
+            goes_left = np.int32(x <= threshold) | (flags & MISSING_LEFT & np.int32(x != x))
+            if sets is not None and flags & CATEGORY and x == x:
+                goes_left = np.int32(holds(sets, threshold, x))
             inner = np.int32(f >= 0)
             ends[row] = inner * (high + goes_left * (low - high)) + (
                 np.int32(1) - inner
@@ -58,7 +64,7 @@ def descend(X, nodes, root, start, n, ends, going):
 
 
 @kernel()
-def follow_tree(X, nodes, first, end, begin, opens, price, bought, ends, sums, start, stop):
+def follow_tree(X, nodes, sets, first, end, begin, opens, price, bought, ends, sums, start, stop):
     """Walk rows ``start..stop`` through one tree and charge for what they have not bought before.
 
     ``price`` is of features, then of fees. ``bought`` (n, words) remembers purchases from tree to
@@ -69,7 +75,7 @@ def follow_tree(X, nodes, first, end, begin, opens, price, bought, ends, sums, s
     note_paths(nodes, first, end, begin, opens, met)
     for low in range(start, stop, CHUNK):
         n, paid = min(CHUNK, stop - low), np.int64(0)
-        descend(X, nodes, first, low, n, ends, going)
+        descend(X, nodes, sets, first, low, n, ends, going)
         for row in range(low, low + n):
             leaf = ends[row] - first
             for word in range(bought.shape[1]):
@@ -137,7 +143,8 @@ class Prefixes:
     def __init__(self, X, trees, costs):
         self._X = np.ascontiguousarray(X, dtype=np.float32 if trees.single else X.dtype)
         self._first = trees.bounds
-        self._nodes, self._fees = trees.packed(), (costs.begin, costs.opens)
+        self._nodes, self._sets = trees.packed(), trees.sets
+        self._fees = (costs.begin, costs.opens)
         self._price = np.concatenate([costs.price, costs.fee])
         self._bought = np.zeros((len(X), -(-len(self._price) // 64)), dtype=np.uint64)
         self.ends = np.zeros(len(X), dtype=np.int32)
@@ -155,7 +162,7 @@ class Prefixes:
         def work(part):
             start, stop = part * step, min((part + 1) * step, n)
             follow_tree(
-                self._X, self._nodes, *self._first[tree : tree + 2], *self._fees, self._price,
+                self._X, self._nodes, self._sets, *self._first[tree : tree + 2], *self._fees, self._price,
                 self._bought, self.ends, sums, start, stop,
             )  # fmt: skip
             if voters is not None:

@@ -13,7 +13,7 @@ from worthwhile.core.walks.general import _next_node as next_node
 
 @kernel()
 def count_meetings(
-    X, nodes, root, fees, wrong, label, codes, weights, seen, errors, counts, start, stop
+    X, nodes, sets, root, fees, wrong, label, codes, weights, seen, errors, counts, start, stop
 ):
     """Count what rows ``start..stop`` meet for the first time on their path through one tree.
 
@@ -38,12 +38,12 @@ def count_meetings(
                 if seen[d + opens[entry]] != row:
                     seen[d + opens[entry]] = row
                     found += 1
-            at = next_node(nodes[at], X[row, f])
+            at = next_node(nodes[at], sets, X[row, f])
         counts[row] = found
 
 
 @kernel()
-def note_meetings(X, nodes, root, fees, seen, first, at_node, pair, start, stop):
+def note_meetings(X, nodes, sets, root, fees, seen, first, at_node, pair, start, stop):
     """Write the meetings that :func:`count_meetings` counted: the node, and row * items + item."""
     begin, opens = fees
     d, items = begin.shape[0] - 1, seen.shape[0]
@@ -61,7 +61,7 @@ def note_meetings(X, nodes, root, fees, seen, first, at_node, pair, start, stop)
                     seen[fee] = row
                     at_node[place], pair[place] = at, np.int64(row) * items + fee
                     place += 1
-            at = next_node(nodes[at], X[row, f])
+            at = next_node(nodes[at], sets, X[row, f])
 
 
 @kernel()

@@ -61,7 +61,9 @@ class Deep(NamedTuple):
 
 
 def lay_out(trees):
-    """The trees in this form, or None where it does not fit."""
+    """The trees in this form, or None where it does not fit: tests for membership have no place in it."""
+    if trees.category is not None:
+        return None
     n, inner = len(trees.feature), trees.feature >= 0
     columns = np.flatnonzero(np.bincount(trees.feature[inner]))
     sizes = np.diff(trees.bounds)

@@ -6,6 +6,7 @@ import numpy as np
 
 from worthwhile.core.compile import kernel
 from worthwhile.core.threads import Threads, count_threads
+from worthwhile.core.trees import CATEGORY, MISSING_LEFT
 
 # What is known about a feature of the row in hand.
 UNKNOWN, WAITED, BOUGHT, REFUSED = 0, 1, 2, 3
@@ -18,11 +19,27 @@ BLOCK_BYTES = 1 << 19
 
 
 @kernel(lean=True)
-def _next_node(node, x):
-    """Child that a row with value ``x`` goes to."""
+def holds(sets, where, x):
+    """Whether the set that begins at ``where`` holds a code; see :class:`worthwhile.core.trees.Trees`."""
+    first = np.uint64(where)
+    if not (x > -1 and x < 64.0 * sets[first]):
+        return False
+    code = np.uint64(np.int64(x))
+    word = sets[first + np.uint64(1) + (code >> np.uint64(6))]
+    return (word >> (code & np.uint64(63))) & np.uint64(1) != 0
+
+
+@kernel(lean=True)
+def _next_node(node, sets, x):
+    """Child that a row with value ``x`` goes to.
+
+    ``sets`` is None where no node tests for membership: such kernels are compiled without that test.
+    """
     left, right = node["left"], node["right"]  # loaded before the test: a select, not a jump
     if x != x:
-        return left if node["missing_left"] else right
+        return left if node["flags"] & MISSING_LEFT else right
+    if sets is not None and node["flags"] & CATEGORY:
+        return left if holds(sets, node["threshold"], x) else right
     return left if x <= node["threshold"] else right
 
 
@@ -66,7 +83,7 @@ def finish(raw, low, high, base, average, n_trees):
 
 
 @kernel(lean=True)
-def _descend(X, row, step, nodes, at, abreast, acquired):
+def _descend(X, row, step, nodes, sets, at, abreast, acquired):
     """Walk on from the nodes ``at`` (abreast,) to the leaves: the j-th for row ``row + j * step``."""
     billed = acquired.shape[0] > 0
     walking = True
@@ -78,24 +95,24 @@ def _descend(X, row, step, nodes, at, abreast, acquired):
                 own, feature = row + j * step, np.uint64(node["feature"])
                 if billed:
                     acquired[own, feature] = True
-                at[j] = _next_node(node, X[own, feature])
+                at[j] = _next_node(node, sets, X[own, feature])
                 walking = True
 
 
 @kernel()
-def _walk_row(X, row, nodes, value, root, output, raw, acquired):
+def _walk_row(X, row, nodes, sets, value, root, output, raw, acquired):
     """Walk one row through all trees, some of them side by side."""
     at = np.empty(ABREAST, np.uint64)
     for low in range(0, root.shape[0], ABREAST):
         abreast = min(ABREAST, root.shape[0] - low)
         for j in range(abreast):
             at[j] = root[low + j]
-        _descend(X, row, 0, nodes, at, abreast, acquired)
+        _descend(X, row, 0, nodes, sets, at, abreast, acquired)
         add_trees(raw, row, value, at, output[low:], abreast)
 
 
 @kernel()
-def walk(X, nodes, value, root, output, base, average, raw, acquired, start, stop):
+def walk(X, nodes, sets, value, root, output, base, average, raw, acquired, start, stop):
     """Walk rows ``start..stop`` through all trees.
 
     ``raw`` (n, outputs) must come in as zeros. ``acquired`` (n, d) is filled where it has rows;
@@ -104,7 +121,7 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
     """
     if stop - start < ABREAST:
         for row in range(start, stop):
-            _walk_row(X, row, nodes, value, root, output, raw, acquired)
+            _walk_row(X, row, nodes, sets, value, root, output, raw, acquired)
         finish(raw, start, stop, base, average, root.shape[0])
         return
     at = np.empty(ABREAST, np.uint64)  # unsigned: no test for a negative index
@@ -116,7 +133,7 @@ def walk(X, nodes, value, root, output, base, average, raw, acquired, start, sto
                 abreast = min(ABREAST, high - row)
                 for j in range(abreast):
                     at[j] = root[tree]
-                _descend(X, row, 1, nodes, at, abreast, acquired)
+                _descend(X, row, 1, nodes, sets, at, abreast, acquired)
                 add_nodes(raw, row, abreast, value, at, output[tree])
         finish(raw, low, high, base, average, root.shape[0])
 
@@ -140,7 +157,7 @@ def _open(feature, begin, opens, opened):
 
 @kernel()
 def walk_limited(
-    X, nodes, value, root, output, base, average, price, begin, opens, fee, evaluation, limit, raw,
+    X, nodes, sets, value, root, output, base, average, price, begin, opens, fee, evaluation, limit, raw,
     acquired, evaluated, start, stop,
 ):  # fmt: skip
     """The same under a budget per row: features are bought in rounds.
@@ -168,7 +185,7 @@ def walk_limited(
             for tree in range(used):
                 feature = nodes[at[tree]]["feature"]
                 while feature >= 0 and state[feature] == BOUGHT:
-                    at[tree] = _next_node(nodes[at[tree]], X[row, feature])
+                    at[tree] = _next_node(nodes[at[tree]], sets, X[row, feature])
                     feature = nodes[at[tree]]["feature"]
                 if feature >= 0 and state[feature] == UNKNOWN:
                     state[feature] = WAITED

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from worthwhile.core.compile import kernel
-from worthwhile.core.walks.general import add_nodes, finish
+from worthwhile.core.walks.general import add_nodes, finish, holds
 
 MOST_LEAVES = 16
 """Trees of more leaves are walked: a walk makes about log2(leaves) tests, this one makes them all."""
@@ -37,6 +37,8 @@ class Tests(NamedTuple):
     first: np.ndarray  # int64 (trees + 1,): first test of each tree
     leaf: np.ndarray  # int32 (trees, 64): node of a leaf, at the place of its bit
     path: np.ndarray  # int32 (nodes, depth): features tested on the way to a node, then -1
+    category: np.ndarray | None  # bool (tests,): tests for membership
+    sets: np.ndarray | None  # uint64 (words,), as in Trees
 
 
 def list_tests(trees):
@@ -62,6 +64,8 @@ def list_tests(trees):
         np.searchsorted(tests, trees.bounds).astype(np.int64),
         leaf,
         path,
+        None if trees.category is None else trees.category[tests],
+        trees.sets,
     )
 
 
@@ -92,7 +96,7 @@ def _place(bits):
 @kernel()
 def score(X, tests, value, output, base, average, raw, acquired, start, stop):
     """What :func:`~worthwhile.core.walks.general.walk` does, for trees of few leaves."""
-    columns, column, threshold, missing_left, remaining, first, leaf, path = tests
+    columns, column, threshold, missing_left, remaining, first, leaf, path, category, sets = tests
     n_trees = first.shape[0] - 1
     held = np.empty((columns.shape[0], ROWS))
     bits = np.empty(ROWS, np.uint64)
@@ -103,8 +107,11 @@ def score(X, tests, value, output, base, average, raw, acquired, start, stop):
         for tree in range(n_trees):
             bits[:] = ~np.uint64(0)
             for test in range(first[tree], first[tree + 1]):
-                values = held[column[test]]
-                _rule_out(values, threshold[test], missing_left[test], remaining[test], bits)
+                values, side = held[column[test]], missing_left[test]
+                if _is_of_sets(category, test):
+                    _rule_out_members(values, sets, threshold[test], side, remaining[test], bits)
+                else:
+                    _rule_out(values, threshold[test], side, remaining[test], bits)
             _find(leaf[tree], bits, nodes)
             add_nodes(raw, low, n, value, nodes, output[tree])
             if acquired.shape[0] > 0:
@@ -131,6 +138,24 @@ def _rule_out(values, threshold, missing_left, remaining, bits):
     else:
         for j in range(ROWS):
             bits[j] &= ~np.uint64(0) if values[j] <= threshold else remaining
+
+
+@kernel(lean=True)
+def _is_of_sets(category, test):
+    """Whether a test is for membership; decided by the compiler where none is."""
+    if category is None:
+        return False
+    return category[test]
+
+
+@kernel(lean=True)
+def _rule_out_members(values, sets, where, missing_left, remaining, bits):
+    """One test for membership for all rows in hand."""
+    if sets is not None:
+        for j in range(ROWS):
+            x = values[j]
+            left = missing_left if x != x else holds(sets, where, x)
+            bits[j] &= ~np.uint64(0) if left else remaining
 
 
 @kernel(lean=True)

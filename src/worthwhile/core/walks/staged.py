@@ -22,7 +22,7 @@ PROXIMITY, SCORE, RANK, CAPACITY = 0, 1, 2, 3
 
 
 @kernel()
-def walk_stage(X, nodes, value, root, output, first, last, rows, raw, acquired):
+def walk_stage(X, nodes, sets, value, root, output, first, last, rows, raw, acquired):
     """Walk the listed rows through trees ``first..last - 1`` and add what they say to ``raw``.
 
     ``acquired`` (n, d) is filled where it has rows; pass shape (0, 0) when no bill is wanted.
@@ -43,7 +43,7 @@ def walk_stage(X, nodes, value, root, output, first, last, rows, raw, acquired):
                         feature = np.uint64(node.feature)
                         if billed:
                             acquired[rows[low + j], feature] = True
-                        at[j] = _next_node(node, X[rows[low + j], feature])
+                        at[j] = _next_node(node, sets, X[rows[low + j], feature])
                         walking = True
             if value.shape[1] == 1:
                 for j in range(abreast):
@@ -56,7 +56,7 @@ def walk_stage(X, nodes, value, root, output, first, last, rows, raw, acquired):
 
 @kernel()
 def walk_stage_limited(
-    X, nodes, value, root, output, first, last, rows, bounds, price, begin, opens, fee, evaluation, money,
+    X, nodes, sets, value, root, output, first, last, rows, bounds, price, begin, opens, fee, evaluation, money,
     raw, state, opened, evaluated, ended,
 ):  # fmt: skip
     """The same for queries that each have money left: first come, first served among all documents.
@@ -120,7 +120,7 @@ def walk_stage_limited(
             document = walk // size
             row = rows[start + document]
             while nodes[at[walk]].feature >= 0 and state[row, nodes[at[walk]].feature] == BOUGHT:
-                at[walk] = _next_node(nodes[at[walk]], X[row, nodes[at[walk]].feature])
+                at[walk] = _next_node(nodes[at[walk]], sets, X[row, nodes[at[walk]].feature])
             feature = nodes[at[walk]].feature
             if feature >= 0 and state[row, feature] != REFUSED:
                 item = document * n_features + feature

@@ -109,6 +109,7 @@ class PruneProblem:
             kernels.count_meetings(
                 X,
                 nodes,
+                trees.sets,
                 root,
                 fees,
                 wrong,
@@ -124,7 +125,9 @@ class PruneProblem:
             begin = np.append(0, np.cumsum(counts))
             at_node, pair = np.empty(begin[-1], dtype=np.int32), np.empty(begin[-1], dtype=np.int64)
             seen[:] = -1
-            kernels.note_meetings(X, nodes, root, fees, seen, begin, at_node, pair, 0, n)
+            kernels.note_meetings(
+                X, nodes, trees.sets, root, fees, seen, begin, at_node, pair, 0, n
+            )
             parts[tree] = (at_node, pair)
 
         self.threads.run(trees.n_trees, work)

@@ -74,7 +74,7 @@ def score_changes(trees: Trees, X: Floats, share: Floats) -> Floats:
         met = [at]
         while (inner := trees.feature[at] >= 0).any():
             values = X[rows, np.maximum(trees.feature[at], 0)]
-            left = np.where(np.isnan(values), trees.missing_left[at], values <= trees.threshold[at])
+            left = trees.goes_left(at, values)
             at = np.where(inner, np.where(left, trees.left[at], trees.right[at]), at)
             met.append(at)
         for nodes in met[:-1]:

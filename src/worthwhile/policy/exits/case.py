@@ -29,6 +29,13 @@ class Lists:
         self.missing: list[int] = np.where(trees.missing_left, trees.left, trees.right).tolist()
         self.root: list[int] = trees.root.tolist()
         self.first_value: list[float] = trees.value[:, 0].tolist()
+        self.sets: dict[int, int] = {}
+        """Nodes that test for membership, and the codes of their sets as bits of one number."""
+        if trees.category is not None and trees.sets is not None:
+            for node in np.flatnonzero(trees.category).tolist():
+                first = int(self.threshold[node])
+                words = trees.sets[first + 1 : first + 1 + int(trees.sets[first])]
+                self.sets[node] = int.from_bytes(words.astype("<u8").tobytes(), "little")
 
 
 class StagedCase(Case):
@@ -150,7 +157,11 @@ class StagedCase(Case):
         lists = self._lists
         while (feature := lists.feature[node]) in known:
             value = known[feature]
-            if value <= lists.threshold[node]:
+            if node in lists.sets and value == value:
+                codes = lists.sets[node]
+                within = -1 < value < codes.bit_length() and codes >> int(value) & 1
+                node = lists.left[node] if within else lists.right[node]
+            elif value <= lists.threshold[node]:
                 node = lists.left[node]
             elif value == value:
                 node = lists.right[node]

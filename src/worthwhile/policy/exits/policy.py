@@ -219,7 +219,7 @@ class _Batch:
         self.opened = np.zeros((len(X), len(policy.costs.flat.fee)), dtype=bool)
         if policy._packed is None:
             policy._packed = trees.packed()
-        self.model = (self.X, policy._packed, trees.value, trees.root, trees.output)
+        self.model = (self.X, policy._packed, trees.sets, trees.value, trees.root, trees.output)
 
     def stages(self, first_query: int, last_query: int) -> None:
         """Take some queries through all stages."""
