@@ -212,6 +212,26 @@ class ForgetsItsPlan(HonestTrees):
         return ForgetfulSession(self.policy_, budget=budget, one_by_one=one_by_one)
 
 
+class ChargesForReading(Session):
+    """Puts something on the bill when its answer is read before the end, and does not store that."""
+
+    _was_read = False
+
+    @property
+    def prediction(self):
+        self._was_read = self._was_read or len(self.known) == 1
+        return super().prediction
+
+    @property
+    def spent(self):
+        return super().spent + self._was_read
+
+
+class ForgetsThatItWasRead(HonestTrees):
+    def session(self, budget=None, one_by_one=False):
+        return ChargesForReading(self.policy_, budget=budget, one_by_one=one_by_one)
+
+
 class ForgetfulWithoutEvaluation(ForgetsItsPlan):
     """The same on data where evaluations are free: the check has to put a price on them."""
 

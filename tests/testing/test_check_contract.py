@@ -29,6 +29,11 @@ CAUGHT = [
     (made.StoresBadly, "check_stored_sessions_agree", "stored at every step"),
     (made.ForgetsItsPlan, "check_stored_sessions_agree", "has the bill as .* after"),
     (
+        made.ForgetsThatItWasRead,
+        "check_stored_sessions_agree",
+        "has the bill as .* after reading an answer",
+    ),
+    (
         made.GenerousWhenResumed,
         "check_stored_sessions_agree",
         "when a price over the budget is stated",

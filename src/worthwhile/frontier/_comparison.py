@@ -62,7 +62,7 @@ class Comparison:
         Methods that could not be run, with the reason.
     peers : list of str, optional
         Methods that are not of this library.
-    test_share : float, default=0.33
+    test_share : float, default=1/3
         Test rows per training row, for the intervals.
 
     Attributes

@@ -130,9 +130,28 @@ def test_random_trees_count_what_their_thresholds_part(n):
     X[rng.random(X.shape) < 0.05] = np.nan
     y = rng.integers(0, 3, size=n)
     tree = grow(X, y, Impurity(PAIRS), "random", np.ones(4), seed=5)
+    check_counts(tree, X, y)
+    leaf = tree.feature < 0
+    assert all(Impurity(PAIRS).of(c) == 0 for c in tree.counts[leaf])
+
+
+@pytest.mark.parametrize("mode", ["random", "exact", "histogram"])
+def test_columns_of_two_values_are_parted_in_large_nodes_too(mode):
+    # Mostly the lower value, and mostly the higher one: the rarer of them is the bit that is kept.
+    rng = np.random.default_rng(0)
+    X = (rng.random((4 * SMALL, 6)) < [0.1, 0.9, 0.3, 0.7, 0.4, 0.6]).astype(float)
+    y = (X @ [1, -2, 3, -1, 2, -3] + rng.normal(size=len(X)) > 0).astype(int)
+    tree = grow(X, y, Impurity(PAIRS), mode, np.ones(6), seed=5)
+    assert set(tree.feature[:3].tolist()) - {-1}
+    check_counts(tree, X, y)
+
+
+def check_counts(tree, X, y):
+    """Every node holds the rows that the thresholds above it send there."""
 
     def check(node, rows):
-        assert np.bincount(y[rows], minlength=3).tolist() == tree.counts[node].tolist()
+        found = np.bincount(y[rows], minlength=tree.counts.shape[1])
+        assert found.tolist() == tree.counts[node].tolist()
         if tree.feature[node] < 0:
             return
         x = X[rows, tree.feature[node]]
@@ -140,9 +159,7 @@ def test_random_trees_count_what_their_thresholds_part(n):
         check(tree.left[node], rows[goes])
         check(tree.right[node], rows[~goes])
 
-    check(0, np.arange(n))
-    leaf = tree.feature < 0
-    assert all(Impurity(PAIRS).of(c) == 0 for c in tree.counts[leaf])
+    check(0, np.arange(len(y)))
 
 
 def test_missing_against_the_rest_is_a_split():

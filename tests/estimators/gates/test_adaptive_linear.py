@@ -120,6 +120,17 @@ def test_newton_finds_the_minimum_of_the_ridge_problem(n_classes, kappa):
     assert np.abs(gradient[-1]).max() < 1e-5
 
 
+def test_newton_shortens_a_step_that_overshoots():
+    # Where all scores are too large the log-loss hardly curves: a whole step goes much too far.
+    rows = some_rows(4)
+    problem = Problem(rows.Z, rows.codes, 2, np.full(80, 0.5), np.zeros(80), 0.0, spread(rows.Z))
+    near, far = (
+        newton(problem, REFIT, Weights(np.zeros((4, 2)), np.full(2, start)))[1]
+        for start in (0.0, 3.0)
+    )
+    assert far < near + 0.01
+
+
 def test_candidates_are_truncations_and_singles_without_repetition():
     found = candidates([(3, 1, 0), (3, 1)], 4)
     assert {tuple(s) for s in found} == {(), (3,), (1, 3), (0, 1, 3), (0,), (1,), (2,)}

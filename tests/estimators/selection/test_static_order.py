@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import worthwhile
 from worthwhile import Costs, StaticOrderClassifier
+from worthwhile.core import links
 from worthwhile.estimators.selection import static_order
-from worthwhile.estimators.selection._data_classifier import World
+from worthwhile.estimators.selection._data_classifier import DataSettings, World, fit_scorer
+from worthwhile.estimators.selection._factors import make_layout
 from worthwhile.estimators.selection.static_order import forward_order, prefix_masks
 from worthwhile.policy.selection.rows import FactorPrices, Layout, Linear
 
@@ -129,3 +132,15 @@ def test_a_foreign_classifier_is_stored_and_read_back(tmp_path):
     model.save(tmp_path / "model")
     again = worthwhile.load(tmp_path / "model")
     assert again.predict_proba(X).tolist() == model.predict_proba(X).tolist()
+
+
+@pytest.mark.parametrize("seen", [[0, 1], [0]])
+def test_a_class_that_a_fold_has_not_seen_is_never_its_answer(seen):
+    rng = np.random.default_rng(0)
+    Z, codes = rng.normal(size=(60, 3)), rng.choice(seen, 60)
+    layout, _ = make_layout(Z, Costs(np.ones(3)), None)
+    settings = DataSettings(LogisticRegression(), masked=False, n_folds=None, n_jobs=1)
+    scorer = fit_scorer(Z, codes, [], 3, layout, settings, 0)
+    raw = Z @ scorer.weight + scorer.bias
+    assert set(raw.argmax(axis=1)) <= set(seen)
+    assert links.softmax(raw)[:, 2].max() < 1e-9

@@ -1,0 +1,46 @@
+"""What docstrings say about defaults is what constructors and fit do."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+
+import pytest
+
+import worthwhile
+
+LINE = re.compile(r"^\s*(\w+(?:, \w+)*) : .*\bdefault=(.+?)\.?$", re.M)
+"""A parameter in numpydoc whose default is given."""
+
+
+def said(text):
+    for names, value in LINE.findall(text or ""):
+        for name in names.split(", "):
+            yield name, value
+
+
+def public():
+    for name in sorted(worthwhile.__all__):
+        value = getattr(worthwhile, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            yield pytest.param(value, id=name)
+
+
+@pytest.mark.parametrize("thing", list(public()))
+def test_defaults_are_those_documented(thing):
+    real = inspect.signature(thing).parameters
+    for name, value in said(inspect.getdoc(thing)):
+        if name not in real:
+            continue  # of a method, or of what is returned
+        try:
+            expected = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            continue  # words, such as "all cores"
+        assert real[name].default == expected, f"{name}: documented {expected!r}"
+
+
+def test_most_parameters_are_looked_at():
+    found = [name for param in public() for name, _ in said(inspect.getdoc(param.values[0]))]
+    assert len(found) > 100
+    assert ("lam", "0.5") in list(said(worthwhile.DynamicSelectionClassifier.__doc__))
