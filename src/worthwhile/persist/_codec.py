@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from worthwhile.columns import Columns
 from worthwhile.costs import Costs
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist._archive import read_array, write_array
@@ -20,6 +21,7 @@ from worthwhile.policy.output import Output
 
 POLICIES = {
     "cascade": ("worthwhile.policy.cascade", "CascadePolicy"),
+    "encoded": ("worthwhile.policy.encoded", "EncodedPolicy"),
     "library": ("worthwhile.policy.library", "LibraryPolicy"),
     "exits": ("worthwhile.policy.exits.policy", "ExitPolicy"),
     "gate": ("worthwhile.policy.gate", "GatePolicy"),
@@ -99,7 +101,9 @@ class Encoder:
         if policy.kind not in POLICIES:
             raise TypeError(f"a policy of kind {policy.kind!r} cannot be stored in a model file.")
         settings, arrays = policy.state()
+        columns = {} if policy.columns is None else {"columns": policy.columns.to_dict()}
         return {
+            **columns,
             "kind": policy.kind,
             "costs": policy.costs.to_dict(),
             "output": policy.output.kind,
@@ -209,7 +213,8 @@ class Decoder:
 
     def policy(self, content: Any) -> Policy:
         """Build a policy; it checks its own arrays."""
-        check_keys(content, POLICY_KEYS, "a policy")
+        optional = {"columns"} if isinstance(content, dict) and "columns" in content else set()
+        check_keys(content, POLICY_KEYS | optional, "a policy")
         if content["kind"] not in POLICIES:
             raise BadModelFile(
                 f"the policy is of kind {str(content['kind'])[:40]!r}, which this version does not know."
@@ -238,7 +243,15 @@ class Decoder:
                 raise BadModelFile(
                     f"a policy of kind {content['kind']!r} has no {what} {str(min(unknown, key=str))[:40]!r}."
                 )
-        return built
+        return built.with_columns(self._columns(content["columns"], costs)) if optional else built
+
+    def _columns(self, content: Any, costs: Costs) -> Columns:
+        columns = Columns.from_dict(content)
+        if len(columns) != costs.n_features:
+            raise BadModelFile(
+                f"{len(columns)} columns are described, the prices have {costs.n_features}."
+            )
+        return columns
 
     def _read_estimator(self, content: Any) -> Any:
         return self.estimator(content)
@@ -300,7 +313,9 @@ def _references(node: Any) -> Iterator[str]:
                 if key in ("$array", "$foreign"):
                     yield str(value)
                 elif key == "$policy" and isinstance(value, dict):
-                    waiting += [part for name, part in value.items() if name != "costs"]
+                    waiting += [
+                        part for name, part in value.items() if name not in ("costs", "columns")
+                    ]
                 elif key != "$costs":  # groups may have any name, a tag's too
                     waiting.append(value)
 

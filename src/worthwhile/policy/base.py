@@ -8,15 +8,17 @@ model cannot disagree about what a model is.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.columns import Columns
 from worthwhile.costs import Costs
 from worthwhile.policy.foreign import Foreign, digest_of
 from worthwhile.policy.output import Output
@@ -106,6 +108,10 @@ class Policy(ABC):
     exact: ClassVar[bool] = True
     """Batch and session agree to the last bit; False where a foreign library does the arithmetic."""
 
+    columns: Columns | None = None
+    """How the values of the user's columns become the numbers of ``batch`` and ``learn``; None where
+    they are numbers already. Only the outermost policy has it: what it is made of knows numbers alone."""
+
     def __init__(self, costs: Costs, output: Output) -> None:
         self.costs = costs
         self.output = output
@@ -114,6 +120,13 @@ class Policy(ABC):
     def n_features(self) -> int:
         """Number of columns."""
         return self.costs.n_features
+
+    def with_columns(self, columns: Columns | None) -> Self:
+        """The same policy for a table with these columns."""
+        twin = copy.copy(self)
+        twin.columns = columns
+        vars(twin).pop("_fingerprint", None)
+        return twin
 
     @property
     @abstractmethod
@@ -162,6 +175,8 @@ class Policy(ABC):
             digest.update(json.dumps(self.costs.to_dict(), sort_keys=True).encode())
             classes = self.output.classes
             digest.update(repr(None if classes is None else classes.tolist()).encode())
+            if self.columns is not None:
+                digest.update(json.dumps(self.columns.to_dict()).encode())
             _update(digest, self._identity())
             self._fingerprint = digest.hexdigest()[:16]
         return self._fingerprint

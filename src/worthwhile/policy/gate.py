@@ -206,8 +206,11 @@ def repriced(policy: Policy, costs: Costs) -> Policy:
         return policy
     if isinstance(policy, WholePolicy):  # around a plain function it has no state to go through
         answers = (policy.fallback, policy.fill, policy.fill_empty)
-        return WholePolicy(costs, policy.output, policy.source, policy.reads, *answers)
-    return type(policy).from_state(costs, policy.output, policy.state())
+        whole = WholePolicy(costs, policy.output, policy.source, policy.reads, *answers)
+        return whole.with_columns(policy.columns)
+    return (
+        type(policy).from_state(costs, policy.output, policy.state()).with_columns(policy.columns)
+    )
 
 
 # Two models, one kind of output -------------------------------------------------------------------

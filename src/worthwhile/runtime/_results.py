@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any
 
+from worthwhile.columns import Column
 from worthwhile.runtime.values import read_value
 
 WITHOUT_ORDER = (str, bytes, bytearray, memoryview, Set)
@@ -13,7 +14,12 @@ WITHOUT_ORDER = (str, bytes, bytearray, memoryview, Set)
 
 
 def read_result(
-    source: Any, feature: Any, members: Sequence[Any], ids: list[Any], result: Any
+    source: Any,
+    feature: Any,
+    members: Sequence[Any],
+    ids: list[Any],
+    result: Any,
+    column_of: Callable[[Any], Column | None],
 ) -> dict[Any, list[Any]]:
     """Values by feature: of the feature itself, or of the members of its group; all checked."""
     if source == feature:
@@ -31,7 +37,9 @@ def read_result(
     values = {name: _in_order(source, name, ids, column) for name, column in columns.items()}
     for name, column in values.items():
         for value in column:
-            read_value(name, value)  # refused here, it can be fetched again; told, it could not
+            read_value(
+                name, value, column_of(name)
+            )  # refused here, it can be fetched again; told, it could not
     return values
 
 

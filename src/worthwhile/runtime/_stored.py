@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Self
 
+from worthwhile.columns import Columns
 from worthwhile.costs import Costs, as_decimal, as_float, as_text
 from worthwhile.exceptions import SessionError
 from worthwhile.policy.base import Policy
@@ -170,24 +171,34 @@ def _check_origin(policy: Any, data: Mapping[str, Any]) -> None:
         )
 
 
-def write_values(told: Told) -> dict[str, Any]:
-    """Values by column as JSON: null where they came back empty."""
+def write_values(told: Told, word: Callable[[int, float], Any]) -> dict[str, Any]:
+    """Values by column as JSON: null where they came back empty, a list of one for words of the user's."""
 
-    def code(value: float | None) -> Any:
+    def code(feature: int, value: float | None) -> Any:
         if value is None:
             return "unavailable"
-        return None if math.isnan(value) else value
+        if math.isnan(value):
+            return None
+        said = word(feature, value)
+        return value if said is value else [said]
 
-    return {str(feature): code(value) for feature, value in told.items()}
+    return {str(feature): code(feature, value) for feature, value in told.items()}
 
 
-def read_values(values: Mapping[str, Any], costs: Costs) -> dict[Any, Any]:
+def read_values(
+    values: Mapping[str, Any], costs: Costs, columns: Columns | None = None
+) -> dict[Any, Any]:
     """What ``tell`` takes, from what :func:`write_values` wrote."""
     told = {}
     for name, value in _by_name(values, costs):
-        if value is not None and type(value) not in (int, float) and value != "unavailable":
+        plain = columns is None or columns[costs.index(name)].kind == "number"
+        worded = (
+            type(value) is list and len(value) == 1 and type(value[0]) in (str, int, float, bool)
+        )
+        number = plain and type(value) in (int, float)
+        if not (value is None or value == "unavailable" or number or (worded and not plain)):
             raise SessionError(f"not a stored session: value {value!r} of {name!r}.")
-        told[name] = UNAVAILABLE if value == "unavailable" else value
+        told[name] = UNAVAILABLE if value == "unavailable" else value[0] if worded else value
     return told
 
 

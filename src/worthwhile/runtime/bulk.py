@@ -151,7 +151,7 @@ class _Run:
         by_id: dict[Any, Session],
         on_failure: str,
     ) -> None:
-        self._costs, self._extractors = policy.costs, extractors
+        self._costs, self._columns, self._extractors = policy.costs, policy.columns, extractors
         self._by_id, self._on_failure = by_id, on_failure
         self._wanted: dict[Any, list[str | int]] = {}
 
@@ -167,7 +167,7 @@ class _Run:
         failed: dict[str | int, Exception] = {}
         for feature, ids in self._by_feature().items():
             try:
-                column = self._extractors.fetch(feature, ids, self._costs)
+                column = self._extractors.fetch(feature, ids, self._costs, self._columns)
             except Exception as error:
                 failed[feature] = error
                 if self._on_failure == "raise":

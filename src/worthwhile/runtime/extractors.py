@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from worthwhile.columns import Column, Columns
 from worthwhile.costs import Costs
 from worthwhile.runtime._results import read_result
 
@@ -30,8 +31,8 @@ class Extractors:
     timeout : float, optional
         Seconds after which a call counts as failed; what a generator takes is part of its call.
     retries : int, default=0
-        How often a failed call is repeated. A call that returns something else than numbers for
-        the ids has failed, too.
+        How often a failed call is repeated. A call that returns something else than values that
+        the columns can hold has failed, too.
     wait : float, default=0.0
         Seconds before the first repetition; doubled each time.
 
@@ -86,7 +87,11 @@ class Extractors:
             )
 
     def fetch(
-        self, feature: str | int, ids: Sequence[Any], costs: Costs | None = None
+        self,
+        feature: str | int,
+        ids: Sequence[Any],
+        costs: Costs | None = None,
+        columns: Columns | None = None,
     ) -> list[Any]:
         """Values of a feature for some ids, from memory or by one call for all that are new."""
         source = self._source(feature, costs)
@@ -99,10 +104,14 @@ class Extractors:
             members = (
                 () if costs is None or source == feature else costs.groups[str(source)].features
             )
-            columns = self._call(feature, source, members, new)
+
+            def column_of(name: str | int) -> Column | None:
+                return None if columns is None or costs is None else columns[costs.index(name)]
+
+            found = self._call(feature, source, members, new, column_of)
             self._values.update(
                 ((name, i), value)
-                for name, values in columns.items()
+                for name, values in found.items()
                 for i, value in zip(new, values, strict=True)
             )
         return [self._values[feature, i] for i in ids]
@@ -120,12 +129,18 @@ class Extractors:
         return next((name for name in listed if name in self.functions), None)
 
     def _call(
-        self, feature: str | int, source: str | int, members: Sequence[str | int], ids: list[Any]
+        self,
+        feature: str | int,
+        source: str | int,
+        members: Sequence[str | int],
+        ids: list[Any],
+        column_of: Callable[[str | int], Column | None],
     ) -> dict[str | int, list[Any]]:
         """Call a function and read what it returns, repeatedly if either fails."""
 
         def attempt_once() -> dict[str | int, list[Any]]:
-            return read_result(source, feature, members, ids, self.functions[source](list(ids)))
+            result = self.functions[source](list(ids))
+            return read_result(source, feature, members, ids, result, column_of)
 
         for attempt in range(self.retries + 1):
             try:

@@ -237,7 +237,7 @@ class QuerySession(Storable):
         return tuple(account.ledger for account in self._accounts)
 
     @property
-    def known(self) -> list[dict[Feature, float]]:
+    def known(self) -> list[dict[Feature, Any]]:
         """The values told so far of each document."""
         return [account.known for account in self._accounts]
 
@@ -289,7 +289,10 @@ class QuerySession(Storable):
 
     def _write_tell(self, told: Mapping[int, Told], stated: Mapping[int, Stated]) -> list[Any]:
         return [
-            {str(document): write_values(said) for document, said in told.items()},
+            {
+                str(document): write_values(said, self._accounts[document]._word)
+                for document, said in told.items()
+            },
             {str(document): write_prices(priced) for document, priced in stated.items()},
         ]
 
@@ -297,7 +300,9 @@ class QuerySession(Storable):
         costs, end = self.policy.costs, len(self._accounts)
         self.tell(
             {
-                read_number(document, end, "document"): read_values(said, costs)
+                read_number(document, end, "document"): read_values(
+                    said, costs, self.policy.columns
+                )
                 for document, said in values.items()
             },
             {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.columns import Column
 from worthwhile.core.quiet import quiet
 from worthwhile.costs import as_float, budget_quanta, to_quanta
 from worthwhile.exceptions import BudgetExceeded, CostsError, SessionError
@@ -24,7 +25,7 @@ from worthwhile.runtime._stored import (
     write_values,
 )
 from worthwhile.runtime.ledger import Ledger
-from worthwhile.runtime.values import read_value
+from worthwhile.runtime.values import as_json, read_value
 
 Feature = str | int
 
@@ -72,6 +73,7 @@ class Session(Storable):
         self._case = policy.begin()
         self._till = Till(policy.costs, limit)
         self._known: dict[int, float] = {}
+        self._words: dict[int, Any] = {}  # what was told of columns that are no plain numbers
         self._gone: set[int] = set()
         self._pending: list[int] = []  # planned purchases in order; their money is reserved
         self._asked: set[int] = set()
@@ -158,9 +160,25 @@ class Session(Storable):
         return as_float(self._till.bill(self._evaluated))
 
     @property
-    def known(self) -> dict[Feature, float]:
-        """The values told so far, in order."""
-        return {self.policy.costs.name(f): v for f, v in self._known.items()}
+    def known(self) -> dict[Feature, Any]:
+        """The values told so far, in order, in the words of the user's table."""
+        return {self.policy.costs.name(f): self._word(f, v) for f, v in self._known.items()}
+
+    def _word(self, feature: int, number: float) -> Any:
+        """What was told, where that was no plain number; ``number`` otherwise."""
+        return number if math.isnan(number) else self._words.get(feature, number)
+
+    def choices(self, feature: Feature) -> list[Any] | None:
+        """The values that a category may have; None for a feature that is no category.
+
+        Where the model was told to take others, they count as "other".
+        """
+        column = self._column(self._index(feature))
+        return None if column is None or not column.levels else list(column.levels)
+
+    def _column(self, index: int) -> Column | None:
+        columns = self.policy.columns
+        return None if columns is None else columns[index]
 
     def was_told(self, feature: Feature) -> bool:
         """Whether a value was told, or that there is none to be had."""
@@ -282,9 +300,11 @@ class Session(Storable):
             raise SessionError(
                 f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
             )
-        if type(values) is dict and self._is_as_asked(values):
+        if type(values) is dict and self.policy.columns is None and self._is_as_asked(values):
             return dict(zip(self._pending, values.values(), strict=False))
         told: dict[int, float | None] = {}
+        words: dict[int, Any] = {}
+        columns = self.policy.columns
         known, gone, index = self._known, self._gone, self.policy.costs.index
         try:
             for name, value in values.items():
@@ -293,10 +313,14 @@ class Session(Storable):
                     raise SessionError(
                         f"{name!r} was told before: a value is told once. Nothing was recorded; leave it out."
                     )
-                plain = type(value) is float and math.isfinite(value)
-                told[feature] = value if plain else read_value(name, value)
+                column = None if columns is None else columns[feature]
+                plain = column is None and type(value) is float and math.isfinite(value)
+                told[feature] = number = value if plain else read_value(name, value, column)
+                if column is not None and number is not None and column.kind != "number":
+                    words[feature] = as_json(value, number, column)
         except CostsError as error:
             raise SessionError(f"{error} Nothing was recorded.") from None
+        self._words.update(words)  # a word without a value is never looked at
         if list(told) == self._pending:
             return told
         order = {feature: place for place, feature in enumerate(self._pending)}
@@ -333,8 +357,9 @@ class Session(Storable):
     # Storing and resuming ------------------------------------------------------------------------
 
     def _write_tell(self, told: Told, stated: Stated) -> list[Any]:
-        return [write_values(told), write_prices(stated)]
+        return [write_values(told, self._word), write_prices(stated)]
 
     def _tell_again(self, values: Any, prices: Any) -> None:
         costs = self.policy.costs
-        self.tell(read_values(values, costs), read_prices(prices, costs) or None)
+        told = read_values(values, costs, self.policy.columns)
+        self.tell(told, read_prices(prices, costs) or None)

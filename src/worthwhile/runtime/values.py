@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from worthwhile.columns import Column, UnknownValue
 from worthwhile.exceptions import SessionError
 
 
@@ -26,10 +27,21 @@ UNAVAILABLE = _Unavailable()
 """Tell this where a feature cannot be had at all: nothing is paid for it."""
 
 
-def read_value(name: Any, value: Any) -> float | None:
-    """A told value as a float; None if it is unavailable."""
+def read_value(name: Any, value: Any, column: Column | None = None) -> float | None:
+    """A told value as a float; None if it is unavailable.
+
+    Where the column is no plain number, the value is told as it stands in the user's table.
+    """
     if value is UNAVAILABLE:
         return None
+    if column is not None and column.kind != "number":
+        try:
+            return column.told(value)
+        except UnknownValue as error:
+            raise SessionError(
+                f"value of {name!r} {error}, NaN or None if it came back empty, UNAVAILABLE if it cannot be had. "
+                "Nothing was recorded."
+            ) from None
     if value is None:
         return math.nan
     # numpy calls its time spans integers, and Decimal is no Real.
@@ -51,3 +63,13 @@ def read_value(name: Any, value: Any) -> float | None:
             f"value of {name!r} is infinite: give a finite number, or NaN if it came back empty. Nothing was recorded."
         )
     return number
+
+
+def as_json(value: Any, number: float, column: Column) -> Any:
+    """What was told about a column that is no plain number, as JSON holds it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if column.kind in ("category", "ordered") and number >= len(column.levels):
+        return (
+            plain if isinstance(plain, (str, int, float, bool)) else str(plain)
+        )  # "other", in its words
+    return column.shown(number)

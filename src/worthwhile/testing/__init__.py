@@ -37,6 +37,7 @@ from worthwhile.testing._one_answer import (
 from worthwhile.testing._refusals import (
     check_bad_prices_are_refused,
     check_bad_rows_are_refused,
+    check_frames_are_read_by_name,
     check_prediction_needs_a_fit,
     check_sessions_survive_nonsense,
 )
@@ -75,6 +76,7 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_refit_gives_the_same_bytes,
     check_threads_do_not_matter,
     check_bad_rows_are_refused,
+    check_frames_are_read_by_name,
     check_prediction_needs_a_fit,
     check_bad_prices_are_refused,
     check_sessions_survive_nonsense,

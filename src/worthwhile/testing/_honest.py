@@ -68,7 +68,7 @@ def check_rows_do_not_see_each_other(subject: Subject) -> None:
 @law(1)
 def check_infinity_is_refused_where_read(subject: Subject) -> None:
     """An infinite value that is bought is refused, in a batch and in a session."""
-    acquired = subject.answers().acquired
+    acquired = subject.answers().acquired & subject.is_number
     if not acquired.any():
         return
     row, column = (int(i) for i in np.argwhere(acquired)[0])
@@ -85,7 +85,7 @@ def check_infinity_is_refused_where_read(subject: Subject) -> None:
                 name = subject.costs.name(column)
                 raise Broken(f"row {row}: {method} takes {name!r} = {bad} and goes on", row)
         session = subject.model.session()
-        if wanted := session.ask():
+        if wanted := [f for f in session.ask() if subject.is_number[subject.costs.index(f)]]:
             try:
                 session.tell({wanted[0]: bad})
             except SessionError:

@@ -40,17 +40,19 @@ def _refused(
 
 
 def _bad_rows(subject: Subject) -> Iterator[tuple[str, Any]]:
-    X = subject.like(subject.values)
-    yield "X with a column too few", X.iloc[:, :-1] if hasattr(X, "iloc") else X[:, :-1]
+    X, reads = subject.like(subject.values), subject.policy.reads.tolist()
     yield "X with one dimension", subject.values[0]
-    wide = np.column_stack([subject.values, subject.values[:, 0]])
-    if not hasattr(X, "columns"):
-        yield "X with a column too many", wide
-        return
-    yield "X with a column too many", pd.DataFrame(wide, columns=[*X.columns, "one_more"])
     if subject.costs.feature_names is not None:
-        yield "X with another column name", X.rename(columns={X.columns[0]: "another_name"})
-        yield "X with columns in another order", X[list(X.columns[::-1])]
+        for column in (reads[0], reads[-1]) if reads else ():
+            name = subject.costs.name(column)
+            yield f"X without {name!r}, which the model may read", X.drop(columns=name)
+            renamed = X.rename(columns={name: "another_name"})
+            yield f"X with another name for {name!r}, which the model may read", renamed
+        return
+    wide = np.column_stack([subject.values, subject.values[:, 0]])
+    yield "X with a column too few", X.iloc[:, :-1] if hasattr(X, "iloc") else X[:, :-1]
+    named = hasattr(X, "columns")
+    yield "X with a column too many", pd.DataFrame(wide) if named else wide
 
 
 @law(7)
@@ -69,6 +71,22 @@ def check_bad_rows_are_refused(subject: Subject) -> None:
         raise Broken("the model has changed by refused calls")
     got = ask_all(subject.model, subject.like(subject.values))
     subject.compare(got, subject.answers(), "after refused calls")
+
+
+@law(7)
+def check_frames_are_read_by_name(subject: Subject) -> None:
+    """Columns of a frame may stand in any order, beside others; what is never read may be missing."""
+    if subject.costs.feature_names is None:
+        return
+    X = subject.like(subject.values)
+    reads = [subject.costs.name(column) for column in subject.policy.reads]
+    other = X[X.columns[:1]].rename(columns={X.columns[0]: "one_more"})
+    for when, frame in (
+        ("with columns in another order", X[list(X.columns[::-1])]),
+        ("with a further column in front", pd.concat([other, X], axis=1)),
+        ("without columns that the model never reads", X[reads]),
+    ):
+        subject.compare(ask_all(subject.model, frame), subject.answers(), when)
 
 
 @law(7)

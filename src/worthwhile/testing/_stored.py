@@ -22,9 +22,10 @@ def _with_evaluation(policy: Policy) -> Policy:
         return policy
     costs = Costs.from_dict({**policy.costs.to_dict(), "evaluation": EVALUATION})
     try:
-        return type(policy).from_state(costs, policy.output, policy.state())
+        twin = type(policy).from_state(costs, policy.output, policy.state())
     except TypeError:  # around a plain function, which no file can hold
         return policy
+    return twin.with_columns(policy.columns)
 
 
 def _resumed(session: Session) -> Session:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from worthwhile.columns import Column, Columns
 from worthwhile.costs import Costs
-from worthwhile.estimators.base import read_frame
 from worthwhile.policy.base import Policy
 from worthwhile.runtime import Session
 
@@ -129,9 +129,19 @@ class Subject:
     @functools.cached_property
     def values(self) -> Floats:
         """The rows as numbers; columns that the model never reads are left out (NaN)."""
-        if hasattr(self.X, "columns"):
-            return read_frame(self.X, self.policy.reads)
+        if hasattr(self.X, "columns") or self.policy.columns is not None:
+            return self._columns.read(self.X, self.policy.reads.tolist())
         return np.array(self.X, dtype=np.float64)
+
+    @property
+    def _columns(self) -> Columns:
+        return self.policy.columns or Columns.numbers(self.policy.n_features)
+
+    @property
+    def is_number(self) -> Mask:
+        """Which columns hold plain numbers, (d,)."""
+        columns = self._columns
+        return np.array([columns[c].kind == "number" for c in range(len(columns))], dtype=bool)
 
     @property
     def n_rows(self) -> int:
@@ -139,14 +149,23 @@ class Subject:
         return len(self.values)
 
     def like(self, values: Any) -> Any:
-        """Values in the form of X: a frame where X is one."""
+        """Values in the form of X: a frame where X is one, and in the words of its columns."""
+        if self.policy.columns is not None:
+            words = [self.told(row) for row in np.asarray(values, dtype=np.float64)]
+            values = np.array([list(row.values()) for row in words], dtype=object)
         return (
             pd.DataFrame(values, columns=self.X.columns) if hasattr(self.X, "columns") else values
         )
 
-    def row(self, index: int) -> dict[Any, float]:
+    def told(self, values: Floats) -> dict[Any, Any]:
+        """Numbers of one row as what a session is told."""
+        columns = self._columns
+        words = [in_words(columns[c], number) for c, number in enumerate(values.tolist())]
+        return dict(zip(self.costs.features, words, strict=True))
+
+    def row(self, index: int) -> dict[Any, Any]:
         """One row as what a session is told."""
-        return dict(zip(self.costs.features, self.values[index].tolist(), strict=True))
+        return self.told(self.values[index])
 
     def bought(self, mask: Array) -> str:
         """Purchases for a message."""
@@ -221,6 +240,20 @@ class Subject:
             f"row {row} (buys {self.bought(mask)}): {what} is {expected} and becomes {got} {when}",
             row,
         )
+
+
+def in_words(column: Column, number: float) -> Any:
+    """A number of a column as a user would say it; nonsense where the number stands for nothing."""
+    if column.kind == "number" or np.isnan(number):
+        return number
+    whole = number == np.floor(number)
+    if column.kind in ("category", "ordered") and not (whole and 0 <= number < column.n_codes):
+        return f"nonsense {number}"
+    if column.kind == "boolean" and number not in (0, 1):
+        return f"nonsense {number}"
+    if column.kind in ("date", "time", "duration") and not abs(number) < 1e5:
+        return f"nonsense {number}"
+    return column.shown(number)
 
 
 def ask_all(model: Any, X: Any, budget: Any = None) -> Answers:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
+from worthwhile.columns.table import dense
 from worthwhile.core.queries import Queries
 from worthwhile.estimators._shared.queries import read_qid
 
@@ -86,10 +87,13 @@ def _read(
     estimator: Any, X: Any, y: Any, dtype: Any, outputs: tuple[int, ...]
 ) -> tuple[Array, Array]:
     with _named():
-        X = validate_data(
-            estimator, X, reset=False, ensure_all_finite="allow-nan",
-            dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
-        )  # fmt: skip
+        if estimator._encoding is not None:
+            X = estimator._encoding.read(X)
+        else:
+            X = validate_data(
+                estimator, dense(X), reset=False, ensure_all_finite="allow-nan",
+                dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
+            )  # fmt: skip
     y = np.asarray(y)
     if y.shape != (len(X), *outputs):
         raise ValueError(

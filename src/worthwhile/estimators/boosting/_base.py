@@ -72,6 +72,7 @@ class Miser(MiserParameters, ABC):
     """Fit, path and trade-off of both Greedy Misers."""
 
     policy_: TreePolicy
+    _style = "order"
     trace_: pd.DataFrame
     purchase_order_: list[int]
     n_rounds_: int
@@ -164,7 +165,7 @@ class Miser(MiserParameters, ABC):
         qid: Any = None,
     ) -> Self:
         self._begin()
-        earlier = self.policy_ if self.warm_start and hasattr(self, "policy_") else None
+        earlier = self._inner_policy if self.warm_start and hasattr(self, "policy_") else None
         training = self._read_all(X, y, sample_weight, validation, qid)
         if cap is not None:
             training.allowed = training.costs.flat.price <= cap
@@ -356,10 +357,10 @@ class Miser(MiserParameters, ABC):
                 "budget works with accounting='row' only: by model every row pays the same."
             )
         n = len(self._read(X))
-        trees, costs = self.policy_.trees, self.costs_
-        mask = np.zeros(costs.n_features, dtype=bool)
-        mask[trees.features] = True
-        return np.full(n, costs.price(mask, trees.n_trees))
+        policy = self._inner_policy
+        mask = np.zeros(policy.n_features, dtype=bool)
+        mask[policy.trees.features] = True
+        return np.full(n, policy.costs.price(mask, policy.trees.n_trees))
 
     def at(self, *, stage: int) -> Self:
         """Return a copy of the fitted model with its first ``stage`` rounds."""
@@ -369,10 +370,10 @@ class Miser(MiserParameters, ABC):
                 f"stage is {stage}: the model has 0 to {self.n_rounds_} rounds to keep."
             )
         model = copy.copy(self)
-        trees = self.policy_.trees
-        kept = trees.first(stage * self._trees_per_round())
+        policy = self._inner_policy
+        kept = policy.trees.first(stage * self._trees_per_round())
         used = set(kept.features.tolist())
-        model.policy_ = TreePolicy(self.costs_, self.policy_.output, kept)
+        model.policy_ = TreePolicy(policy.costs, policy.output, kept)
         model.n_rounds_ = stage
         model.purchase_order_ = [f for f in self.purchase_order_ if f in used]
         return model
@@ -380,11 +381,11 @@ class Miser(MiserParameters, ABC):
     truncate = once("truncate", rounds="stage")
 
     def _trees_per_round(self) -> int:
-        return self.policy_.trees.per_round
+        return int(self._inner_policy.trees.per_round)
 
     def _staged_raw(self, X: Any) -> Iterator[Floats]:
         """Raw scores after each round, from the first on."""
-        yield from self.policy_.staged(self._read(X), self._trees_per_round())
+        yield from self._inner_policy.staged(self._read_inner(X), self._trees_per_round())
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions after each round, from the first on."""

@@ -1,0 +1,91 @@
+"""What a target has to do with the values of a category, without looking at a row's own target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.columns.cells import Floats
+
+N_FOLDS = 10
+"""Training rows take the statistics of the other folds."""
+
+SMOOTHING = 10.0
+"""Rows of the overall mean that every level is given: a level seen once says little."""
+
+Codes = npt.NDArray[np.intp]
+
+
+def targets_of(y: Any, n_classes: int | None) -> Floats:
+    """Targets as columns whose means are of interest: values, or indicators of classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> targets_of(np.array([0, 1, 1]), 2).ravel().tolist()  # of two classes, one indicator
+    [0.0, 1.0, 1.0]
+    """
+    if n_classes is None:
+        values = np.asarray(y, dtype=np.float64)
+        return values.reshape(len(values), -1)
+    first = 1 if n_classes == 2 else 0
+    return np.asarray(np.asarray(y)[:, None] == np.arange(first, n_classes), dtype=np.float64)
+
+
+def level_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
+    """Smoothed mean target of each code, (n_codes, t); of a code without rows, the overall mean."""
+    count, total = _sums(codes, n_codes, targets)
+    return _smoothed(count, total, targets.mean(axis=0))
+
+
+def out_of_fold_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
+    """Smoothed mean of each training row's code over the rows of other folds, (n, t).
+
+    Folds are a fixed shuffle of the rows, the same at every fit.
+    """
+    count, total = _sums(codes, n_codes, targets)
+    mean = targets.mean(axis=0)
+    found = np.empty_like(targets)
+    fold = np.random.default_rng(0).permutation(len(codes)) % min(N_FOLDS, len(codes))
+    for number in range(int(fold.max(initial=0)) + 1):
+        rows = np.flatnonzero(fold == number)
+        own_count, own_total = _sums(codes[rows], n_codes, targets[rows])
+        table = _smoothed(count - own_count, total - own_total, mean)
+        found[rows] = table[codes[rows]]
+    return found
+
+
+def main_direction(table: Floats, count: Floats) -> Floats:
+    """The direction in which the mean targets of levels differ most, unit length, (t,).
+
+    Levels in the order of their scores along it are split almost as well by thresholds as by all
+    subsets of levels (Coppersmith, Hong and Hosking, 1999); with one target, the order is exact.
+    """
+    if table.shape[1] == 1:
+        return np.ones(1)
+    weight = count / max(count.sum(), 1.0)
+    centred = table - (weight[:, None] * table).sum(axis=0)
+    covariance = np.einsum(
+        "l,lt,lu->tu", weight, centred, centred
+    )  # no BLAS: the same bits anywhere
+    direction = np.asarray(np.linalg.eigh(covariance)[1][:, -1])
+    # A sign is arbitrary: the largest entry is positive, so that every machine agrees.
+    sign = np.sign(direction[np.argmax(np.abs(direction))]) or 1.0
+    return np.asarray(direction * sign, dtype=np.float64)
+
+
+def counts(codes: Codes, n_codes: int) -> Floats:
+    """Rows of each code."""
+    return np.asarray(np.bincount(codes, minlength=n_codes), dtype=np.float64)
+
+
+def _sums(codes: Codes, n_codes: int, targets: Floats) -> tuple[Floats, Floats]:
+    total = [np.bincount(codes, weights=column, minlength=n_codes) for column in targets.T]
+    return counts(codes, n_codes), np.asarray(np.stack(total, axis=1), dtype=np.float64)
+
+
+def _smoothed(count: Floats, total: Floats, mean: Floats) -> Floats:
+    smoothed: Floats = (total + SMOOTHING * mean) / (count + SMOOTHING)[:, None]
+    return smoothed

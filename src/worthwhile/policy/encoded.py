@@ -1,0 +1,144 @@
+"""A policy over columns that are made from those that are bought."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.columns import Expansion
+from worthwhile.costs import Costs
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from worthwhile.policy.gate import repriced
+from worthwhile.policy.output import Output
+
+
+class EncodedPolicy(Policy):
+    """Buys source columns; the policy inside works on what is made from them.
+
+    Laws, bills, sessions and files speak of the sources. A source that is bought gives all columns
+    that are made from it at once, and they cost nothing beside it.
+
+    Parameters
+    ----------
+    costs : Costs
+        Prices of the sources.
+    output : Output
+        As that of the policy inside.
+    expansion : Expansion
+        How columns are made.
+    inner : Policy
+        Over the columns that are made, under :func:`prices_of_made`.
+    """
+
+    kind = "encoded"
+
+    def __init__(self, costs: Costs, output: Output, expansion: Expansion, inner: Policy) -> None:
+        super().__init__(costs, output)
+        self.expansion, self.inner = expansion, inner
+        self.exact = inner.exact  # type: ignore[misc]
+
+    @property
+    def reads(self) -> npt.NDArray[np.intp]:
+        """Sources of which some row may read a column."""
+        return np.unique(self.expansion.sources[self.inner.reads]).astype(np.intp)
+
+    def check_budget(self) -> None:
+        """As the policy inside."""
+        self.inner.check_budget()
+
+    def begin(self) -> EncodedCase:
+        """Start a row."""
+        return EncodedCase(self)
+
+    def expanded(self, X: npt.NDArray[Any]) -> Floats:
+        """What is made of rows; columns that nobody reads are left out."""
+        return self.expansion.apply(X, self.reads)
+
+    def batch(
+        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
+    ) -> Outcome:
+        """Make the columns, run the policy inside, and see which sources it took them from."""
+        outcome = self.inner.batch(self.expanded(X), limit, billed=billed, **how)
+        return outcome._replace(acquired=self.expansion.folded(outcome.acquired))
+
+    def state(self) -> State:
+        """The tables, and the policy inside."""
+        return self.expansion.settings(), {**self.expansion.arrays(), "inner": self.inner}
+
+    @classmethod
+    def from_state(cls, costs: Costs, output: Output, state: State) -> EncodedPolicy:
+        """Read and check the tables and the policy inside."""
+        settings, arrays = state
+        inner = arrays.get("inner")
+        if not isinstance(inner, Policy) or inner.columns is not None:
+            raise ValueError("inner is not a policy over numbers")
+        tables = {name: array for name, array in arrays.items() if name != "inner"}
+        expansion = Expansion.from_state(costs.n_features, settings.get("parts"), tables)
+        if inner.output.kind != output.kind or not np.array_equal(
+            np.asarray(inner.output.classes), np.asarray(output.classes)
+        ):
+            raise ValueError("inner has another output")
+        if inner.n_features != len(expansion.sources):
+            raise ValueError(
+                f"inner has {inner.n_features} columns, {len(expansion.sources)} are made"
+            )
+        return cls(costs, output, expansion, repriced(inner, prices_of_made(costs, expansion)))
+
+
+class EncodedCase(Case):
+    """One row: values of sources come in, columns made from them go to the case inside."""
+
+    def __init__(self, policy: EncodedPolicy) -> None:
+        self._expansion = policy.expansion
+        self._inner = policy.inner.begin()
+        self._source: list[int] = policy.expansion.sources.tolist()
+        self._wanted: dict[
+            Bundle, list[Bundle]
+        ] = {}  # what was wanted inside, by what was asked for
+
+    def wants(self, left: int | None) -> list[Bundle]:
+        """The sources of what the case inside wants, in its order."""
+        self._wanted = {}
+        for bundle in self._inner.wants(left):
+            sources = tuple(dict.fromkeys(self._source[column] for column in bundle))
+            self._wanted.setdefault(sources, []).append(bundle)
+        self.evaluated = self._inner.evaluated
+        return list(self._wanted)
+
+    def learn(self, feature: int, value: float) -> None:
+        """All columns of the source are known with it."""
+        first = self._expansion.first[feature]
+        made = self._expansion.of(feature, np.array([value]))[0]
+        self._inner.learn_all(dict(enumerate(made.tolist(), first)))
+
+    def refuse(self, bundle: Bundle) -> None:
+        """What was wanted from these sources cannot be had, and of a single source nothing at all."""
+        first = self._expansion.first
+        columns = [c for source in bundle for c in range(first[source], first[source + 1])]
+        for wanted in self._wanted.pop(bundle, [tuple(columns)]):
+            self._inner.refuse(wanted)
+        if len(bundle) == 1:
+            for column in columns:
+                self._inner.refuse((column,))
+
+    def answer(self) -> Floats:
+        """What the case inside says."""
+        return self._inner.answer()
+
+    def why(self, feature: int) -> str:
+        """Why the first column of the source that is wanted is wanted."""
+        for bundles in self._wanted.values():
+            for bundle in bundles:
+                for column in bundle:
+                    if self._source[column] == feature:
+                        return self._inner.why(column)
+        return self._inner.why(self._expansion.first[feature])
+
+
+def prices_of_made(costs: Costs, expansion: Expansion) -> Costs:
+    """Prices of columns that are made from sources: whichever is read first pays for its source."""
+    if expansion.one_to_one:
+        return costs
+    raise NotImplementedError("several columns of one source")
