@@ -82,5 +82,5 @@ def test_hostile_states_are_refused(changes, message):
 )
 def test_hostile_parts_are_refused(parts):
     _, arrays = policy().state()
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"part|no column for"):
         EncodedPolicy.from_state(policy().costs, Output("value"), ({"parts": parts}, arrays))

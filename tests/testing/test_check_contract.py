@@ -66,6 +66,7 @@ CAUGHT = [
     (made.Wears, "check_file_is_stable", "after a prediction"),
     (made.GlobalSeed, "check_refit_gives_the_same_bytes", "two fits"),
     (made.MindsThreads, "check_threads_do_not_matter", "n_jobs=2"),
+    (made.ReadsByPlace, "check_frames_are_read_by_name", "with columns in another order"),
     (made.TakesAnyShape, "check_bad_rows_are_refused", "is accepted"),
     (made.TakesAnyPrice, "check_bad_prices_are_refused", "is accepted"),
     (made.AlwaysFitted, "check_prediction_needs_a_fit", "predict before fit is accepted"),

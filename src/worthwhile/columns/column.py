@@ -9,9 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from worthwhile._messages import some
 from worthwhile.columns.cells import (
+    DAY,
     Floats,
     as_array,
     as_days,
@@ -195,6 +197,19 @@ class Column:
         if self.kind == "time":
             return moment.time().isoformat()
         return moment.date().isoformat() if number == math.floor(number) else moment.isoformat()
+
+    def values(self, numbers: Floats) -> npt.NDArray[Any]:
+        """What numbers stand for, as numpy holds it: objects for text, datetime64, timedelta64."""
+        if self.kind == "number":
+            return np.asarray(numbers, dtype=np.float64)
+        if self.kind in ("date", "duration"):
+            ticks = np.where(np.isnan(numbers), 0, numbers * DAY).round().astype(np.int64)
+            kind = "M" if self.kind == "date" else "m"
+            found = ticks.astype(f"{kind}8[ms]")
+            found[np.isnan(numbers)] = "NaT"
+            return found
+        words = [None if math.isnan(number) else self.shown(number) for number in numbers.tolist()]
+        return np.array([*words, None], dtype=object)[:-1]
 
     # Learning what a column is -------------------------------------------------------------------
 

@@ -136,6 +136,15 @@ class Columns:
             )
         return numbers
 
+    def frame(self, numbers: Floats, names: Sequence[str] | None = None) -> Any:
+        """A frame of pandas in the words of the user's table, from its numbers."""
+        import pandas as pd
+
+        labels = range(len(self)) if names is None else names
+        return pd.DataFrame(
+            {label: self[c].values(numbers[:, c]) for c, label in enumerate(labels)}
+        )
+
     def to_dict(self) -> list[dict[str, Any]]:
         """JSON values, one object per column."""
         return [column.to_dict() for column in self._columns]

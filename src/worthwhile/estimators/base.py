@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -89,16 +90,26 @@ class CostAware(BaseEstimator):
     # Reading data --------------------------------------------------------------------------------
 
     def _read_training(
-        self, X: Any, y: Any, *, dtype: Any = np.float64, multi_output: bool = False
+        self,
+        X: Any,
+        y: Any,
+        *,
+        dtype: Any = np.float64,
+        multi_output: bool = False,
+        like: Any = None,
     ) -> tuple[Any, Any, Costs]:
         """Check training data and prices; NaN is allowed, infinity is not.
 
         Where columns are no plain numbers, what comes back are the columns made from them, with
         prices that lead to those of their sources; ``policy_`` is dressed accordingly when it is set.
+        ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
         """
         X = dense(X)
         self._encoding = None
-        columns = self._learn_columns(X)
+        given = None if like is None else Encoding.of(like.policy_)
+        columns = None
+        if is_frame(X) or getattr(X, "ndim", 0) == 2:  # or a list of numbers, or to be refused
+            columns = self._learn_columns(X) if given is None else given.columns
         how = {
             "ensure_all_finite": "allow-nan",
             "multi_output": multi_output,
@@ -107,18 +118,29 @@ class CostAware(BaseEstimator):
         if columns is None:
             read, y = validate_data(self, X, y, dtype=dtype, **how)
             return read, y, self._costs_for(X)
+        if _num_features(X) != len(columns):
+            raise ValueError(
+                f"X has {_num_features(X)} columns, the model inside {len(columns)}: give the columns it knows."
+            )
         codes, y = check_X_y(columns.read_training(X), y, dtype=np.float64, **how)
         _check_feature_names(self, X, reset=True)
         self.n_features_in_ = len(columns)
+        costs = self._costs_for(X)
+        if given is not None:
+            self._encoding = Encoding(columns, costs, given.expansion)
+            return self._encoding.made(codes), y, self._encoding.made_costs
         self._encoding, made = Encoding.learn(
-            columns, self._costs_for(X), codes, y, self._style, classes=is_classifier(self)
+            columns, costs, codes, y, self._style, classes=is_classifier(self)
         )
         return made, y, self._encoding.made_costs
 
+    def _look_at(self, X: Any, y: Any, **how: Any) -> tuple[Any, Costs]:
+        """Training rows and prices as ``fit`` would see them; nothing is kept."""
+        read, _, costs = copy.copy(self)._read_training(X, y, **how)
+        return read, costs
+
     def _learn_columns(self, X: Any) -> Columns | None:
         """What the columns of training data are; None where all are plain numbers."""
-        if not is_frame(X) and getattr(X, "ndim", 0) != 2:
-            return None  # lists of numbers, or something to be refused
         return Columns.learn(X, getattr(self, "categorical", None), getattr(self, "dates", None))
 
     def _costs_for(self, X: Any) -> Costs:

@@ -48,7 +48,7 @@ def budgets(subject: Subject) -> list[float]:
 def middle_budget(subject: Subject) -> float:
     """A budget that some purchases fit into and others do not."""
     row = int(subject.answers().acquired.sum(axis=1).argmax())
-    steps = [amount for amount, _ in unlimited_steps(subject, row)]
+    steps = [amount for amount, _ in unlimited_steps(subject, row) if amount]
     return float(EXACT.subtract(steps[len(steps) // 2], QUANTUM)) if steps else 0.0
 
 

@@ -67,6 +67,10 @@ class Encoding:
         every = range(len(self.columns))
         places = None if names is None or not is_frame(X) else places_of(X, names, every)
         codes = self.columns.read_training(X, places)
+        return self.made(codes)
+
+    def made(self, codes: Floats) -> Floats:
+        """What the method takes, from the numbers of the columns."""
         return codes if self.expansion is None else self.expansion.apply(codes)
 
     def dress(self, policy: Policy) -> Policy:

@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval
 
-from worthwhile.costs import Costs
-from worthwhile.estimators.base import CostAware, column_names
+from worthwhile.estimators.base import CostAware
 from worthwhile.policy.exits.policy import LOWEST, ExitPolicy
 from worthwhile.policy.trees import TreePolicy
 
@@ -47,16 +46,19 @@ class EarlyExit(CostAware, ABC):
 
     def _fit(self, X: Any, y: Any, **how: Any) -> Self:
         self._validate_params()
-        read, _, costs = self._read_training(X, y)
-        model = self._staged_model(X, y, how)
-        if model.policy_.n_features != read.shape[1]:
+        if is_fitted(self.model):
+            model = self._staged_model(X, y, how)
+        else:
+            self._read_training(X, y)  # what is wrong with the data is refused before any work
+            model = self._staged_model(X, y, how)
+        read, _, costs = self._read_training(X, y, like=model)
+        inner = model._inner_policy
+        if inner.n_features != read.shape[1]:
             raise ValueError(
-                f"model was fitted on {model.policy_.n_features} columns, X has {read.shape[1]}: give the columns it "
+                f"model was fitted on {inner.n_features} columns, X has {read.shape[1]}: give the columns it "
                 "knows."
             )
-        if self.costs is None:
-            costs = Costs.of(model.policy_.costs, read.shape[1], column_names(X))
-        policy = TreePolicy(costs, model.policy_.output, model.policy_.trees)
+        policy = TreePolicy(costs, inner.output, inner.trees)
         if (policy.output.classes is None) == hasattr(self, "predict_proba"):
             raise TypeError(
                 f"model is a {type(model).__name__}: give a classifier to EarlyExitClassifier and a regressor to "
@@ -72,9 +74,18 @@ class EarlyExit(CostAware, ABC):
         self.policy_ = ExitPolicy(policy, ends, self.rule, levels, int(self.keep))
         return self
 
+    def _given_costs(self) -> Any:
+        """Without prices of its own, those of a fitted model."""
+        if self.costs is None and is_fitted(self._model_given()):
+            return self._model_given().policy_.costs
+        return self.costs
+
+    def _model_given(self) -> Any:
+        return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
     def _staged_model(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
         """The model as given if it is fitted; otherwise a copy, trained."""
-        model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+        model = self._model_given()
         if not is_fitted(model):
             model = self._default_model() if model is None else clone(model)
             if self.costs is not None and "costs" in model.get_params(deep=False):
@@ -88,8 +99,7 @@ class EarlyExit(CostAware, ABC):
                     )
                 del given["qid"]  # a pointwise model: queries matter only at the exits
             model.fit(X, y, **given)
-        policy = getattr(model, "policy_", None)
-        if not isinstance(policy, TreePolicy):
+        if not isinstance(getattr(model, "_inner_policy", None), TreePolicy):
             raise TypeError(
                 f"model is a {type(model).__name__}, which has no stages of trees: give a Greedy Miser, a budgeted "
                 "forest or another ensemble of trees of this library (PricedModel for scikit-learn's forests)."
@@ -127,7 +137,7 @@ class EarlyExit(CostAware, ABC):
 
     def _cost_by_model(self, evaluated: npt.NDArray[np.int64]) -> Floats:
         """Bills for all features of the first trees, as many as were evaluated for each row."""
-        trees, costs = self.policy_.model.trees, self.costs_
+        trees, costs = self._inner_policy.model.trees, self._inner_policy.costs
         counts, place = np.unique(evaluated, return_inverse=True)
         masks = np.zeros((len(counts), costs.n_features), dtype=bool)
         for mask, count in zip(masks, counts.tolist(), strict=True):

@@ -48,7 +48,7 @@ def prunable(forest: Any, classes: Any, costs: Costs, X: Floats, share: Floats) 
     if isinstance(forest, PricedModel) and isinstance(forest.model, FORESTS):
         forest = forest.model
     if isinstance(forest, PricedModel):
-        policy = forest.policy_
+        policy = forest._inner_policy
         if isinstance(policy, TreePolicy) and policy.output.classes is not None:
             labels = np.zeros(len(policy.trees.feature), dtype=np.int64)
             return Prunable(
@@ -88,7 +88,7 @@ def score_changes(trees: Trees, X: Floats, share: Floats) -> Floats:
 def _voting_trees(forest: Any, costs: Costs) -> tuple[Trees, Floats]:
     """A forest as trees that vote, and the weights of the classes at its nodes."""
     if isinstance(forest, BudgetedForestClassifier):
-        trees = forest.policy_.trees
+        trees = forest._inner_policy.trees
         if not trees.n_trees:
             raise ValueError(
                 "forest has no trees: its budget did not pay for one. Give it a larger budget."

@@ -332,7 +332,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
     def n_trees_(self) -> int:
         """Trees within the budget."""
         self._check_fitted()
-        return self.policy_.trees.n_trees
+        return int(self._inner_policy.trees.n_trees)
 
     def at(self, *, budget: float) -> BudgetedForestClassifier:
         """The fitted forest under another budget, without growing anything: a prefix of the same trees.
@@ -343,10 +343,10 @@ class BudgetedForestClassifier(CostAwareClassifier):
         budget_quanta(budget)  # refuses what is no budget
         other = copy.copy(self)
         other.budget = budget
-        trees = self.policy_.trees
+        trees = self._inner_policy.trees
         if self.rest_ is not None:
             trees = Trees.join([trees, self.rest_.trees])
-        other._keep(trees, self.costs_)
+        other._keep(trees, self._inner_policy.costs)
         return other
 
     with_budget = once("with_budget", budget="budget")

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs
@@ -24,7 +24,7 @@ from worthwhile.estimators._shared.validation import (
     read_validation,
 )
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
-from worthwhile.estimators.base import CostAwareClassifier
+from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.forest._prune_breakpoints import breakpoints
 from worthwhile.estimators.forest._prune_problem import PruneProblem, Pruning
 from worthwhile.estimators.forest._prune_refit import read_targets, refitted
@@ -177,16 +177,18 @@ class PrunedForestClassifier(CostAwareClassifier):
             Pruning rows, if ``forest`` is not fitted.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=np.float64)
+        fitted = _is_fitted(self.forest)
+        like = self.forest if fitted and isinstance(self.forest, CostAware) else None
+        X, y, costs = self._read_training(X, y, dtype=np.float64, like=like)
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
-        if _is_fitted(self.forest):
+        if fitted:
             X, codes, weight = self._pruning_rows(X, y, weight, validation)
         else:
             X, codes, weight = self._train(X, y, weight, validation, costs)
         if self.costs is None and isinstance(
             self._start_forest, BudgetedForestClassifier | PricedModel
         ):
-            costs = self._start_forest.costs_
+            costs = self._start_forest._inner_policy.costs
         self._start(X, codes, weight, costs)
         return self
 
@@ -256,15 +258,16 @@ class PrunedForestClassifier(CostAwareClassifier):
         trees = self._base.trees.pruned(pruning.expanded)
         if self._base.voting:  # a tree without a split no longer votes
             trees = trees.only(np.flatnonzero(trees.feature[trees.root] >= 0))
-        self.policy_ = TreePolicy(costs, self._base.output, trees)
+        policy = TreePolicy(costs, self._base.output, trees)
+        self.policy_ = policy
         self.objective_ = pruning.objective
         self.n_iter_ = pruning.n_iter
         self.gap_ = max(pruning.objective - pruning.bound, 0.0)
         everything = self._base.trees.feature >= 0
-        start = TreePolicy(costs, self.policy_.output, self._base.trees)
+        start = TreePolicy(costs, policy.output, self._base.trees)
         rows = [
             self._row(start, everything, 0.0),
-            self._row(self.policy_, pruning.expanded, self.lam),
+            self._row(policy, pruning.expanded, self.lam),
         ]
         self.trace_ = pd.DataFrame(rows)
 
@@ -283,7 +286,7 @@ class PrunedForestClassifier(CostAwareClassifier):
         self._check_path()
         other = copy.copy(self)
         other.__dict__.update(self.__dict__, lam=lam)
-        other._take(self.costs_, self._problem.solve(lam, self.solver, self.max_iter))
+        other._take(self._inner_policy.costs, self._problem.solve(lam, self.solver, self.max_iter))
         return other
 
     with_lam = once("with_lam", lam="lam")
@@ -315,20 +318,23 @@ class PrunedForestClassifier(CostAwareClassifier):
         self._check_fitted()
         if n_sweeps < 1:
             raise ValueError(f"n_sweeps is {n_sweeps}: give 1 or more.")
-        X, y = validate_data(
-            self, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )  # fmt: skip
+        if self._encoding is not None:
+            X, y = check_X_y(self._encoding.read(X), y, ensure_all_finite="allow-nan")
+        else:
+            X, y = validate_data(
+                self, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+            )  # fmt: skip
         weight = read_weight(sample_weight, X)
         weight = np.ones(len(X)) if weight is None else weight
         codes = code_labels(y, self.classes_, "y", "forest")
-        targets = read_targets(codes, self.classes_, weight)
+        targets, policy = read_targets(codes, self.classes_, weight), self._inner_policy
         with Threads(count_threads(self.n_jobs)) as threads:
             trees = refitted(
-                self.policy_.trees, X, targets, weight, self.costs_.flat, threads, int(n_sweeps)
+                policy.trees, X, targets, weight, policy.costs.flat, threads, int(n_sweeps)
             )
         other = copy.copy(self)
         output = Output("log-odds" if len(self.classes_) == 2 else "logits", self.classes_)
-        other.policy_ = TreePolicy(self.costs_, output, trees)
+        other.policy_ = TreePolicy(policy.costs, output, trees)
         return other
 
     def path(self, lams: Any = None, max_points: int = 50) -> pd.DataFrame:

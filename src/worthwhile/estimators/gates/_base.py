@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from worthwhile.columns import Columns, Expansion
+from worthwhile.columns.table import dense
 from worthwhile.costs import Costs, as_floats
 from worthwhile.estimators._shared.validation import hold_out, read_validation
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
@@ -30,6 +32,7 @@ from worthwhile.estimators.gates._existing import (
 from worthwhile.estimators.gates._judge import Judge, Sweep, choose
 from worthwhile.estimators.priced.priced_model import PricedModel
 from worthwhile.policy.base import Policy
+from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.policy.gate import GatePolicy, shared_output
 from worthwhile.policy.output import Output
 
@@ -49,7 +52,11 @@ ADAPT_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything a fit starts from; weights are None where all rows count the same."""
+    """Everything a fit starts from; weights are None where all rows count the same.
+
+    Gate and cheap model are trained on ``X`` under ``costs``. Where these are made from the columns of
+    the user's table, by ``expansion``, the existing model reads those: ``source`` are their numbers.
+    """
 
     X: Floats
     codes: Ints
@@ -60,6 +67,8 @@ class Task:
     validation_proba: Floats | None = None
     weight: Floats | None = None
     validation_weight: Floats | None = None
+    source: Floats | None = None
+    expansion: Expansion | None = None
 
     @property
     def cheap_output(self) -> Output:
@@ -69,21 +78,29 @@ class Task:
     def judge(self) -> Judge:
         """A judge on the validation rows."""
         assert self.validation is not None
-        return Judge(
-            *self.validation, self.existing.policy, self.validation_proba, self.validation_weight
-        )
+        X, codes = self.validation
+        made = None if self.expansion is None else (self.expansion, self.expansion.apply(X))
+        proba, weight = self.validation_proba, self.validation_weight
+        return Judge(X, codes, self.existing.policy, proba, weight, made)
 
     def training_judge(self, most: int = 4096) -> Judge:
         """A judge on at most ``most`` evenly spaced training rows."""
         rows = np.arange(0, len(self.X), -(-len(self.X) // most))
         weight = _some(self.weight, rows)
-        return Judge(self.X[rows], self.codes[rows], self.existing.policy, weight=weight)
+        X = self.X if self.source is None else self.source
+        made = None if self.expansion is None else (self.expansion, self.X[rows])
+        return Judge(X[rows], self.codes[rows], self.existing.policy, None, weight, made)
 
     def compose(self, gate: Policy, cheap: Policy) -> GatePolicy:
         """The composite."""
         existing = self.existing.policy
         output = shared_output(cheap.output, existing.output)
-        return GatePolicy(self.costs, output, gate, cheap, existing)
+        costs = existing.costs
+        if self.expansion is not None:
+            gate, cheap = (
+                EncodedPolicy(costs, part.output, self.expansion, part) for part in (gate, cheap)
+            )
+        return GatePolicy(costs, output, gate, cheap, existing)
 
 
 class GatedClassifier(CostAwareClassifier, ABC):
@@ -224,8 +241,13 @@ class GatedClassifier(CostAwareClassifier, ABC):
 
     def _read_task(self, data: tuple[Any, Any, Any, Any], validation: Any, *, hold: bool) -> Task:
         """Check the data, set rows aside if models will be compared, make or read the existing model."""
-        X, codes, weight, proba = self._read_rows(*data)
-        costs = self._costs_for(data[0])
+        X, source, codes, weight, proba = self._read_rows(*data)
+        costs, encoding = self._costs_for(data[0]), self._encoding
+        expansion = None if encoding is None else encoding.expansion
+        made_costs = costs if encoding is None else encoding.made_costs
+        if encoding is not None:
+            # The composite buys the user's columns; what its parts make of them is theirs.
+            self._encoding = encoding = replace(encoding, expansion=None)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         held: tuple[Floats, Ints] | None = None
         held_proba = held_weight = None
@@ -235,18 +257,29 @@ class GatedClassifier(CostAwareClassifier, ABC):
             rng = np.random.default_rng([seed, 0])
             kept, rows = hold_out(len(X), self.validation_fraction, rng, codes)
             held, held_proba, held_weight = (
-                (X[rows], codes[rows]),
+                (source[rows], codes[rows]),
                 _some(proba, rows),
                 _some(weight, rows),
             )
-            X, codes, proba, weight = X[kept], codes[kept], _some(proba, kept), _some(weight, kept)
+            X, source, codes = X[kept], source[kept], codes[kept]
+            proba, weight = _some(proba, kept), _some(weight, kept)
         if self.existing is None:
-            existing = default_existing(X, codes, self.classes_, costs, seed, self.n_jobs, weight)
+            existing = default_existing(
+                X, codes, self.classes_, made_costs, seed, self.n_jobs, weight
+            )
+            if expansion is not None:
+                forest = existing.policy
+                encoded = EncodedPolicy(costs, forest.output, expansion, forest)
+                existing = Existing(encoded, existing.proba)
             if proba is not None:
                 existing = Existing(existing.policy, proba)
         else:
-            existing = read_existing(self.existing, costs, self.classes_, X, proba)
-        return Task(X, codes, costs, self.classes_, existing, held, held_proba, weight, held_weight)
+            columns = None if encoding is None else encoding.columns
+            existing = read_existing(self.existing, costs, self.classes_, source, proba, columns)
+        return Task(
+            X, codes, made_costs, self.classes_, existing, held, held_proba, weight, held_weight,
+            source, expansion,
+        )  # fmt: skip
 
     def _given_costs(self) -> Any:
         """Without prices of their own, composites take those that the existing model carries."""
@@ -257,20 +290,30 @@ class GatedClassifier(CostAwareClassifier, ABC):
 
     def _read_rows(
         self, X: Any, y: Any, sample_weight: Any, existing_proba: Any
-    ) -> tuple[Floats, Ints, Floats | None, Floats | None]:
-        """Rows, codes, weights and out-of-fold probabilities; a row without weight is not there."""
+    ) -> tuple[Floats, Floats, Ints, Floats | None, Floats | None]:
+        """Rows, as made and as they came, codes, weights, and out-of-fold probabilities.
+
+        A row without weight is not there.
+        """
+        given = X
         X, y, _ = self._read_training(X, y)
+        source = X if self._encoding is None else self._encoding.columns.read(dense(given))
         codes, weight, proba = self._read_labels(y), read_weight(sample_weight, X), None
         if existing_proba is not None:
             proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
-        weight, X, codes, proba = drop_weightless(weight, X, codes, proba)
+        weight, X, source, codes, proba = drop_weightless(weight, X, source, codes, proba)
         lost = np.setdiff1d(np.arange(len(self.classes_)), codes)
         if len(lost):
             raise ValueError(
                 f"sample_weight is 0 for every row of class {self.classes_[lost[0]]!r}: give one of "
                 "them a weight, or leave these rows out."
             )
-        return X, codes, weight, proba
+        return X, source, codes, weight, proba
+
+    def _learn_columns(self, X: Any) -> Columns | None:
+        """As the existing model reads them, where it knows."""
+        known = getattr(getattr(self.existing, "policy_", None), "columns", None)
+        return known if known is not None else super()._learn_columns(X)
 
     # What the gate does --------------------------------------------------------------------------
 
@@ -347,7 +390,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
         super()._restore(policy)
         if self.existing is not None:
             self.existing = PricedModel(None)
-            self.existing._restore(policy.existing)
+            self.existing._restore(policy.existing.with_columns(policy.columns))
 
 
 def _mean(values: npt.NDArray[Any]) -> float:

@@ -12,6 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from worthwhile._messages import some
+from worthwhile.columns import Columns
 from worthwhile.costs import Costs
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.priced.priced_model import PricedModel, from_sklearn_trees
@@ -56,7 +58,12 @@ def log_losses(proba: Floats, codes: Ints) -> Floats:
 
 
 def read_existing(
-    existing: Any, costs: Costs, classes: npt.NDArray[Any], X: Floats, proba: Any
+    existing: Any,
+    costs: Costs,
+    classes: npt.NDArray[Any],
+    X: Floats,
+    proba: Any,
+    columns: Columns | None = None,
 ) -> Existing:
     """Turn a given model into a policy, and see what it says about the training rows.
 
@@ -72,8 +79,10 @@ def read_existing(
         Training rows.
     proba : array (n, K), optional
         Out-of-fold probabilities to use instead of the model's own.
+    columns : Columns, optional
+        What the columns behind the numbers of X are.
     """
-    policy = as_policy(existing, costs, classes)
+    policy = as_policy(existing, costs, classes, columns)
     if policy.output.classes is None or not np.array_equal(policy.output.classes, classes):
         known = None if policy.output.classes is None else policy.output.classes.tolist()
         raise ValueError(
@@ -87,10 +96,12 @@ def read_existing(
     return Existing(policy, read_proba(said, len(X), len(classes), "the output of existing"))
 
 
-def as_policy(existing: Any, costs: Costs, classes: npt.NDArray[Any]) -> Policy:
-    """A given model as a policy under the given prices."""
+def as_policy(
+    existing: Any, costs: Costs, classes: npt.NDArray[Any], columns: Columns | None = None
+) -> Policy:
+    """A given model as a policy over numbers under the given prices."""
     if isinstance(existing, tuple):
-        return _function(existing, costs, classes)
+        return _function(existing, costs, classes, columns)
     if isinstance(existing, FrozenEstimator):
         existing = existing.estimator
     if isinstance(existing, CostAware):
@@ -111,10 +122,18 @@ def as_policy(existing: Any, costs: Costs, classes: npt.NDArray[Any]) -> Policy:
             f"{' ' + str(list(own)[:5]) if own else ''}, X has {costs.n_features}"
             f"{' ' + str(list(names)[:5]) if names else ''}: give it the same columns in the same order."
         )
-    return repriced(policy, costs)
+    if policy.columns is None and columns is not None:
+        text = [costs.name(c) for c in range(len(columns)) if columns[c].kind != "number"]
+        raise ValueError(
+            f"existing was fitted on numbers alone, but X has text, categories or dates in {some(text)}: give it the "
+            "columns that it knows, or an existing model that was fitted on these."
+        )
+    return repriced(policy, costs).with_columns(None)
 
 
-def _function(pair: tuple[Any, ...], costs: Costs, classes: npt.NDArray[Any]) -> WholePolicy:
+def _function(
+    pair: tuple[Any, ...], costs: Costs, classes: npt.NDArray[Any], columns: Columns | None
+) -> WholePolicy:
     if len(pair) != 2 or not callable(pair[0]) or isinstance(pair[1], (str, bytes)):
         raise TypeError(
             f"existing is a tuple of {len(pair)}: give (function, features), a function from rows to probabilities "
@@ -123,9 +142,21 @@ def _function(pair: tuple[Any, ...], costs: Costs, classes: npt.NDArray[Any]) ->
     function, features = pair
     reads = np.unique([costs.index(feature) for feature in features]).astype(np.intp)
     names = None if costs.feature_names is None else list(costs.feature_names)
+    if columns is not None:
+        function = _in_words(function, columns, names)
+        names = None
     return WholePolicy(
         costs, Output("probabilities", classes), Source(function, "call", names), reads
     )
+
+
+def _in_words(function: Any, columns: Columns, names: list[str] | None) -> Any:
+    """A function of the user's table as one of its numbers."""
+
+    def in_numbers(rows: Floats) -> Any:
+        return function(columns.frame(rows, names))
+
+    return in_numbers
 
 
 def read_proba(proba: Any, n: int, k: int, name: str) -> Floats:

@@ -12,14 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from worthwhile.columns import Expansion
 from worthwhile.costs import as_floats, budget_quanta
 from worthwhile.estimators.gates._drop import Kept, Trial, deal
 from worthwhile.estimators.gates._shares import average
 from worthwhile.exceptions import WorthwhileWarning
-from worthwhile.policy.base import Policy
+from worthwhile.policy.base import Outcome, Policy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+
+Made = tuple[Expansion, Floats]
+"""How columns are made, and rows made so."""
 
 Maker = Callable[..., tuple[Policy, Policy]]
 """A function that gives a gate and a cheap model; ``threshold`` is where the gate's score sends."""
@@ -59,13 +63,18 @@ class Judge:
         What it says about rows that it was not trained on, where these are such rows.
     weight : array (n,), optional
         What each row counts.
+    made : pair (Expansion, array (n, e)), optional
+        How columns of gates and cheap models are made from those of the existing model, and these
+        rows made so; None where all work with the same columns.
     """
 
     def __init__(
         self, X: Floats, codes: Ints, existing: Policy, proba: Floats | None = None,
-        weight: Floats | None = None,
+        weight: Floats | None = None, made: Made | None = None,
     ) -> None:  # fmt: skip
-        self.X, self.codes, self.costs, self.weight = X, codes, existing.costs, weight
+        self.codes, self.costs, self.weight = codes, existing.costs, weight
+        self._expansion = None if made is None else made[0]
+        self.X = X if made is None else made[1]
         outcome = existing.batch(X)
         said = existing.output.winner(outcome.raw) if proba is None else np.argmax(proba, axis=1)
         self._right = said == codes
@@ -91,8 +100,8 @@ class Judge:
         Moving the threshold trains nothing and reads nothing else, so one look at the rows is
         enough for all of them.
         """
-        asked, guess = gate.batch(self.X), cheap.batch(self.X)
-        features = len(np.union1d(gate.reads, cheap.reads))
+        asked, guess = self._run(gate), self._run(cheap)
+        features = len(np.union1d(self._sources(gate), self._sources(cheap)))
         right = self._right, cheap.output.winner(guess.raw) == self.codes
         bill = tuple(
             self.costs.quanta(asked.acquired | acquired, asked.evaluated + evaluated)
@@ -109,6 +118,17 @@ class Judge:
             verdict = Verdict(score, cost, share, features, right_sums, bill_sums)
             found.append((threshold, verdict))
         return found
+
+    def _run(self, policy: Policy) -> Outcome:
+        """Run a gate or a cheap model; purchases are of the columns of the existing model."""
+        outcome = policy.batch(self.X)
+        if self._expansion is None:
+            return outcome
+        return outcome._replace(acquired=self._expansion.folded(outcome.acquired))
+
+    def _sources(self, policy: Policy) -> npt.NDArray[Any]:
+        reads = policy.reads
+        return reads if self._expansion is None else np.unique(self._expansion.sources[reads])
 
 
 def _thresholds(score: Floats, shares: Sequence[float]) -> list[float]:

@@ -26,7 +26,7 @@ class TreeInputs:
     """
 
     def __init__(self, model: Any, costs: Costs) -> None:
-        policy = getattr(model, "policy_", None)
+        policy = getattr(model, "_inner_policy", None)
         if not isinstance(policy, TreePolicy) or policy.trees.width != 1:
             raise TypeError(
                 f"trees is a {type(model).__name__}: give a fitted boosted model of this library with one value per "

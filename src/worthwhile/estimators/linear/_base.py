@@ -32,6 +32,11 @@ class LinearTreeBase(CostAware, ABC):
     shares_: npt.NDArray[np.float64]
     trace_: pd.DataFrame
 
+    def _like(self) -> Any:
+        """A fitted model inside, whose columns these are."""
+        trees = getattr(self, "trees", None)
+        return trees if hasattr(trees, "policy_") else None
+
     @abstractmethod
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
@@ -57,7 +62,7 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
             Rows for pruning, instead of a share of the training rows.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], like=self._like())
         codes = self._read_labels(y)
         weight, X, y, codes = drop_weightless(read_weight(sample_weight, X), X, y, codes)
         train, held = pruning_rows(self, X, codes, validation)
@@ -66,9 +71,9 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
             X, y, codes = X[train], y[train], codes[train]
             weight = None if weight is None else weight[train]
         policy = self._learn(X, class_targets(codes, self.classes_), costs, weight, held)
-        self.policy_ = policy.scaled(calibrate(policy, X, codes, weight))
-        refuse_sizes(self.policy_, X)
-        self.trace_ = trace_by_level(self.policy_, X, y)
+        policy = policy.scaled(calibrate(policy, X, codes, weight))
+        refuse_sizes(policy, X)
+        self.policy_, self.trace_ = policy, trace_by_level(policy, X, y)
         return self
 
 
@@ -95,13 +100,15 @@ class LinearTreeRegressor(LinearRegressor, LinearTreeBase):
             Targets.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], multi_output=True)
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], multi_output=True, like=self._like()
+        )
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         train, held = pruning_rows(self, X, y, validation)
         if held is not None:
             held = (held[0], as_columns(held[1]))
             X, y, weight = X[train], y[train], None if weight is None else weight[train]
-        self.policy_ = self._learn(X, value_targets(y, weight), costs, weight, held)
-        refuse_sizes(self.policy_, X)
-        self.trace_ = trace_by_level(self.policy_, X, y)
+        policy = self._learn(X, value_targets(y, weight), costs, weight, held)
+        refuse_sizes(policy, X)
+        self.policy_, self.trace_ = policy, trace_by_level(policy, X, y)
         return self

@@ -306,9 +306,9 @@ class CascadeClassifier(CostAwareClassifier):
         self._check_fitted()
         other = copy.copy(self).set_params(leaving=leaving)
         other._validate_params()
-        X = self._read(X)
+        X = self._read_inner(X)
         other.policy_ = set_thresholds(
-            self.policy_, X, read_weight(sample_weight, X), float(leaving)
+            self._inner_policy, X, read_weight(sample_weight, X), float(leaving)
         )
         other.trace_ = other._trace(X)
         return other
@@ -360,7 +360,7 @@ class CascadeClassifier(CostAwareClassifier):
 
     def _trace(self, X: Any) -> pd.DataFrame:
         """What each stage uses, and what it is worth to get there."""
-        policy, rows = self.policy_, []
+        policy, rows = self._inner_policy, []
         evaluated = policy.batch(X, billed=False).evaluated
         costs = policy.costs
         for number, end in enumerate(policy.ends.tolist()):

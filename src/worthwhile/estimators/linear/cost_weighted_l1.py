@@ -73,8 +73,8 @@ class _CostWeightedL1(CostAware):
         )
         self.policy_ = models[-1][1]
 
-    def _grid(self, X: Any, Y: Floats) -> list[dict[str, Any]]:
-        costs, X = self._costs_for(X), np.asarray(X, dtype=np.float64)
+    def _grid(self, X: Any, y: Any, Y: Floats) -> list[dict[str, Any]]:
+        X, costs = self._look_at(X, y, multi_output=True)
         share = np.full(len(X), 1.0 / len(X))
         with threadpool_limits(1), Threads(count_threads(self.n_jobs)) as threads:
             columns = standardise(X, mo.column_means(X)[0], share, BLOCK_ROWS)
@@ -172,7 +172,7 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         classes, codes = np.unique(y, return_inverse=True)
         Y = class_targets(codes, classes).Y
         # The slope of the log-loss at 0 is that of squares over 4 (+-1 labels) or 2.
-        grid = self._grid(X, Y)
+        grid = self._grid(X, y, Y)
         return [{"lam": point["lam"] / (4.0 if Y.shape[1] == 1 else 2.0)} for point in grid]
 
 
@@ -242,4 +242,4 @@ class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """Values of ``lam`` from where the first feature enters down to a thousandth of it."""
-        return self._grid(X, value_targets(np.asarray(y, dtype=np.float64), None).Y)
+        return self._grid(X, y, value_targets(np.asarray(y, dtype=np.float64), None).Y)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.columns import Expansion
 from worthwhile.costs import Costs, FlatCosts
+from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.policy.base import LARGEST
 from worthwhile.policy.selection.rows import Layout
 
@@ -116,14 +118,31 @@ def _from_lists(costs: Costs, factors: Any) -> dict[Name, list[int]]:
     return given
 
 
-def make_layout(X: Floats, costs: Costs, factors: Any) -> tuple[Layout, list[Name]]:
+def _made_of(factors: Factors, expansion: Expansion) -> Factors:
+    """The columns that are made of the members of each factor."""
+    first = expansion.first
+    made = [
+        [made for column in columns for made in range(first[column], first[column + 1])]
+        for columns in factors.members
+    ]
+    return Factors(factors.names, made)
+
+
+def make_layout(
+    X: Floats, costs: Costs, factors: Any, encoding: Encoding | None = None
+) -> tuple[Layout, list[Name]]:
     """Standardise the columns and cut them into factors.
 
-    Columns with a price of 0 in no group with a fee are free. Columns with one value in training
-    can tell nothing, nor can those whose spread no float holds: they are left out, and a factor of
-    nothing else with them.
+    Where columns are made from those of the user's table, factors are of the latter, and whatever is
+    made of a column is bought with it. Columns with a price of 0 in no group with a fee are free.
+    Columns with one value in training can tell nothing, nor can those whose spread no float holds:
+    they are left out, and a factor of nothing else with them.
     """
-    found, free = find_factors(costs, factors), costs.flat.alone == 0
+    if encoding is None or encoding.expansion is None:
+        found, free = find_factors(costs, factors), costs.flat.alone == 0
+    else:
+        found = _made_of(find_factors(encoding.costs, factors), encoding.expansion)
+        free = (encoding.costs.flat.alone == 0)[encoding.expansion.sources]
     holes = np.isnan(X)
     count = np.maximum((~holes).sum(axis=0), 1)
     mean = np.where(holes, 0.0, X).sum(axis=0) / count

@@ -242,7 +242,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             rng = np.random.default_rng(seeds[0])
             kept, held = development_rows(len(X), self.validation_fraction, rng, codes)
             X, codes, X_dev, codes_dev = X[kept], codes[kept], X[held], codes[held]
-        layout, self.factor_names_ = make_layout(X, costs, self.factors)
+        layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         prices = FactorPrices(costs, layout)
         Z, Z_dev = (
             layout.standardise(part[:, layout.features], slice(None)) for part in (X, X_dev)
@@ -321,15 +321,15 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             Trade-off of this request: one of those fitted. None: the constructor's.
         """
         self._check_fitted()
-        policy = self.policy_ if lam is None else self.policy_.at(float(lam))
-        return Session(policy, budget=budget, one_by_one=one_by_one)
+        model = self if lam is None else self.at(lam=float(lam))
+        return Session(model.policy_, budget=budget, one_by_one=one_by_one)
 
     @_deprecate_positional_args(version=GONE_IN)
     def at(self, *, lam: float) -> DynamicSelectionClassifier:
         """The fitted model with another of its trade-offs in use: ``lam`` or one of ``extra_lams``."""
         self._check_fitted()
         twin = copy.copy(self)
-        twin.policy_ = self.policy_.at(float(lam))
+        twin.policy_ = self._inner_policy.at(float(lam))
         twin.lam = float(lam)
         return twin
 
@@ -348,7 +348,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             Columns row, step (0 is before the first purchase), factor (None at step 0), guess,
             confidence (its probability), cost (the bill so far, without evaluations).
         """
-        return explain_rows(self.policy_, self.factor_names_, self._read(X), budget)
+        return explain_rows(self._inner_policy, self.factor_names_, self._read_inner(X), budget)
 
     def oracle_curve(self, X: Any, y: Any, lams: Sequence[float] = PAPER_LAMS) -> pd.DataFrame:
         """What the oracle reaches on these rows. It looks at the labels: this is no prediction.
@@ -371,7 +371,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             Columns lam, cost (mean share of the full price), accuracy, reward, uses_labels (always
             True).
         """
-        world = self._world(self._read(X), y)
+        world = self._world(self._read_inner(X), y)
         found = []
         for lam in lams:
             result = roll_out(world, Reward(float(lam), self.margin == "logit"), None)
@@ -388,7 +388,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
                 f"y has shape {y.shape} or labels that were not in training: the oracle needs the true label of each "
                 f"of the {len(X)} rows, one of {self.classes_.tolist()}."
             )
-        model = self.policy_.model
+        model = self._inner_policy.model
         layout: Layout = model.layout
         Z = layout.standardise(X[:, layout.features].astype(np.float64), slice(None))
         codes = np.searchsorted(self.classes_, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -146,7 +147,7 @@ class StaticOrderClassifier(CostAwareClassifier):
         X, y, costs = self._read_training(X, y)
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
-        layout, self.factor_names_ = make_layout(X, costs, self.factors)
+        layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         prices = FactorPrices(costs, layout)
         Z = layout.standardise(X[:, layout.features], slice(None))
         settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
@@ -167,12 +168,13 @@ class StaticOrderClassifier(CostAwareClassifier):
 
     def explain(self, X: Any, budget: Any = None) -> pd.DataFrame:
         """What is bought for each row, step by step; columns as in dynamic selection."""
-        return explain_rows(self.policy_, self.factor_names_, self._read(X), budget)
+        return explain_rows(self._inner_policy, self.factor_names_, self._read_inner(X), budget)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """From no factor to all of them."""
-        values = np.asarray(X, dtype=np.float64)
-        layout, _ = make_layout(values, self._costs_for(X), self.factors)
+        probe = copy.copy(self)
+        read, _, costs = probe._read_training(X, np.zeros(len(X)) if y is None else y)
+        layout, _ = make_layout(read, costs, self.factors, probe._encoding)
         return [{"n_factors": count} for count in range(layout.n_factors + 1)]
 
 
