@@ -139,6 +139,4 @@ class EncodedCase(Case):
 
 def prices_of_made(costs: Costs, expansion: Expansion) -> Costs:
     """Prices of columns that are made from sources: whichever is read first pays for its source."""
-    if expansion.one_to_one:
-        return costs
-    raise NotImplementedError("several columns of one source")
+    return costs if expansion.one_to_one else costs.expanded(expansion.counts)

@@ -46,18 +46,16 @@ class EarlyExit(CostAware, ABC):
 
     def _fit(self, X: Any, y: Any, **how: Any) -> Self:
         self._validate_params()
-        if is_fitted(self.model):
-            model = self._staged_model(X, y, how)
-        else:
+        if not is_fitted(self.model):
             self._read_training(X, y)  # what is wrong with the data is refused before any work
-            model = self._staged_model(X, y, how)
-        read, _, costs = self._read_training(X, y, like=model)
-        inner = model._inner_policy
-        if inner.n_features != read.shape[1]:
+        model = self._staged_model(X, y, how)
+        known, given = model.policy_.n_features, np.shape(X)[1:]
+        if given and given != (known,):
             raise ValueError(
-                f"model was fitted on {inner.n_features} columns, X has {read.shape[1]}: give the columns it "
-                "knows."
+                f"model was fitted on {known} columns, X has {given[0]}: give the columns it knows."
             )
+        _, _, costs = self._read_training(X, y, like=model)
+        inner = model._inner_policy
         policy = TreePolicy(costs, inner.output, inner.trees)
         if (policy.output.classes is None) == hasattr(self, "predict_proba"):
             raise TypeError(
