@@ -94,6 +94,8 @@ DAMAGE = [
     (lambda: replace(two_trees(), value=np.zeros((8, 2))), "name a single one"),
     (lambda: changed("value", 3, np.nan), "a value is not a finite number"),
     (lambda: changed("base", 0, np.inf), "a value is not a finite number"),
+    (lambda: replace(two_trees(), value=np.full((8, 1), 1e308)), "add up to more than a number"),
+    (lambda: replace(two_trees(), value=np.full((8, 1), -1e308)), "add up to more than a number"),
     (lambda: replace(two_trees(), root=np.zeros(0, np.int32), output=np.zeros(0, np.int32)), "nodes without a tree"),
     (lambda: Trees.build([], [], [], [], np.zeros((0, 1)), [], [np.nan]), "a value is not a finite"),
     (lambda: Trees.build([], [], [], [], np.zeros((0, 5)), [], [0.0, 0.0]), "5 values per node"),

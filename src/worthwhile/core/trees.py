@@ -373,6 +373,11 @@ class Trees:
             return "a tree adds to an output that does not exist"
         if self.width == self.n_outputs and (self.output != 0).any():
             return "trees that add to all outputs name a single one"
+        # Every part is finite; the sum of the largest of each tree must be, too.
+        largest = np.maximum.reduceat(np.abs(self.value).max(axis=1), self.root)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.add.reduce(largest) + np.abs(self.base).max()):
+                return "values of the trees add up to more than a number can be"
         return None
 
     def _problem_of_sets(self, inner: Bools) -> str | None:
