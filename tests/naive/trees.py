@@ -101,6 +101,43 @@ def candidate_cuts(x, rows, thresholds):
             yield left + missing, threshold, True
 
 
+def candidate_sets(x, rows, weights, rounded, smooth):
+    """(left rows, codes, missing_left) of one output: ever more codes from the lowest mean on."""
+    total = sums(rows, weights, rounded)
+    of = {code: [i for i in rows if x[i] == code] for code in {x[i] for i in rows} if code == code}
+
+    def key(code):
+        own = [float(v) for v in sums(of[code], weights, rounded)]
+        return (own[1] * float(total[0]) - float(total[1]) * own[0]) / (own[0] + smooth), code
+
+    order, missing = sorted(of, key=key), [i for i in rows if x[i] != x[i]]
+    for end in range(1, len(order) + 1):
+        left = [i for code in order[:end] for i in of[code]]
+        yield left, order[:end], False if missing else None
+        if missing:
+            yield left + missing, order[:end], True
+
+
+def best_set(x, rows, weights, rounded, min_leaf, smooth):
+    """As :func:`best_cut` for categories: the codes of the lighter side go left."""
+    total = sums(rows, weights, rounded)
+    best = None
+    for left, codes, missing_left in candidate_sets(x, rows, weights, rounded, smooth):
+        part = sums(left, weights, rounded)
+        if part[0] < min_leaf or total[0] - part[0] < min_leaf:
+            continue
+        gain = worth(part, total)
+        if best is None or gain > best[0]:
+            if 2 * part[0] > total[0]:
+                missing_left = None if missing_left is None else not missing_left
+                codes = {x[i] for i in rows if x[i] == x[i]} - set(codes)
+                left = [i for i in rows if i not in set(left)]
+                part = sums(left, weights, rounded)
+            side = 2 * part[0] >= total[0] if missing_left is None else missing_left
+            best = (gain, frozenset(int(code) for code in codes), side, left)
+    return best
+
+
 def best_cut(x, rows, thresholds, weights, rounded, min_leaf):
     """Best cut of one feature: (gain, threshold, missing_left, left rows), lower thresholds first."""
     total = sums(rows, weights, rounded)
@@ -128,8 +165,14 @@ class Leaf:
     children: tuple = ()
 
 
-def grow(X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None):
-    """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys."""
+def grow(
+    X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None,
+    categorical=(), smooth=0.0,
+):  # fmt: skip
+    """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys.
+
+    Columns in ``categorical`` hold codes of categories (one output only).
+    """
     n, d = X.shape
     weights = weights or [1] * n
     rounded, exponent = round_gradients(gradients)
@@ -141,12 +184,14 @@ def grow(X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=Tru
     root = Leaf(list(range(n)), sums(range(n), weights, rounded))
     level = [root]
     for _ in range(max_depth):
-        cuts = {
-            (v, f): cut
-            for v, node in enumerate(level)
-            for f in range(d)
-            if (cut := best_cut(X[:, f], node.rows, thresholds[f], weights, rounded, min_leaf))
-        }
+        cuts = {}
+        for (v, node), f in itertools.product(enumerate(level), range(d)):
+            if f in categorical:
+                cut = best_set(X[:, f], node.rows, weights, rounded, min_leaf, smooth)
+            else:
+                cut = best_cut(X[:, f], node.rows, thresholds[f], weights, rounded, min_leaf)
+            if cut:
+                cuts[v, f] = cut
         pending = set(range(len(level)))
         children: dict[int, tuple] = {}
         while True:

@@ -37,6 +37,22 @@ def pack_sets(sets: Iterable[Iterable[int]]) -> tuple[npt.NDArray[np.float64], W
     return np.array(first, dtype=np.float64), np.array(words, dtype=np.uint64)
 
 
+def join_words(sets: Iterable[Words]) -> tuple[npt.NDArray[np.float64], Words]:
+    """As :func:`pack_sets`, from the words of each set; empty ones at the end are left out.
+
+    Examples
+    --------
+    >>> first, words = join_words([np.array([5, 0], dtype=np.uint64), np.zeros(2, dtype=np.uint64)])
+    >>> first.tolist(), words.tolist()
+    ([0.0, 2.0], [1, 5, 1, 0])
+    """
+    kept = [words[: max(1, int(np.max(np.flatnonzero(words), initial=0)) + 1)] for words in sets]
+    sizes = np.array([len(words) for words in kept], dtype=np.uint64)
+    parts = [part for size, words in zip(sizes, kept, strict=True) for part in (size[None], words)]
+    first = np.cumsum([0, *(sizes + 1)])[:-1]
+    return first.astype(np.float64), np.concatenate([np.empty(0, dtype=np.uint64), *parts])
+
+
 def in_sets(words: Words, first: npt.NDArray[Any], value: npt.NDArray[Any]) -> Bools:
     """Whether values are members of the sets that begin at ``first``, (k,) each; NaN is in none.
 

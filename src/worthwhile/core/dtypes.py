@@ -37,6 +37,9 @@ WEIGHT_BITS = 20
 MAX_BINS = 255
 """Value bins of a feature; one more code is kept for missing values."""
 
+SET_WORDS = 4
+"""Words of 64 bits that hold a set of categories: one bit per value bin."""
+
 BLOCK = 8
 """Columns in one block of the code matrix: their packed histograms fill half a 32 KB cache."""
 

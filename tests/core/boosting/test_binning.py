@@ -31,7 +31,7 @@ def binned(X, weights=NO_WEIGHTS, n_threads=1):
 def states_of(feature, layout, words):
     """The states of one feature, read back from the code words."""
     column = layout.column(feature)
-    _, stride, states, _, up = layout.members[layout.place[feature]]
+    _, stride, states, _, up, _ = layout.members[layout.place[feature]]
     codes = (words[column // BLOCK] >> np.uint64(8 * (column % BLOCK))) & np.uint64(255)
     digit = (codes.astype(int) // stride) % states
     return digit if up == 0 else (digit == up).astype(int)

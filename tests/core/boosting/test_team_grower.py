@@ -43,6 +43,8 @@ def same(one, other):
     assert (one.left, one.right) == (other.left, other.right)
     assert [t.tolist() for t in one.total] == [t.tolist() for t in other.total]
     assert one.net == other.net
+    words = [[None if w is None else w.tolist() for w in grown.words] for grown in (one, other)]
+    assert words[0] == words[1]
 
 
 class Case:
@@ -55,6 +57,11 @@ class Case:
         amounts = rng.integers(0, 4, d) * 10**9, np.array([2, 5, 1]) * 10**9
         self.costs = FlatCosts.of(amounts[0], opens, amounts[1])
         self.at_once = at_once
+        # Some columns are codes of categories, of few levels and of many.
+        self.categorical = rng.random(d) < rng.choice([0.0, 0.5])
+        for column in np.flatnonzero(self.categorical):
+            own = rng.integers(0, rng.choice([3, 20, 255]), n).astype(float)
+            self.X[:, column] = np.where(rng.random(n) < 0.05, np.nan, own)
 
     def purchases(self):
         return Purchases(self.costs, at_once=self.at_once)
@@ -139,7 +146,7 @@ def test_the_team_grows_the_trees_of_the_general_grower(
     with pytest.MonkeyPatch.context() as patch, Threads(size) as threads:
         patch.setattr(team_grower, "SMALL", 0)  # wake the team however little there is to do
         change(patch)
-        data = BinnedData.prepare(case.X, threads)
+        data = BinnedData.prepare(case.X, threads, categorical=case.categorical)
         slow, slow_order = case.general(data, threads, rules, rows, allowed)
         fast, fast_order = case.fast(data, threads, rules, rows, allowed)
     for one, other in zip(fast, slow, strict=True):

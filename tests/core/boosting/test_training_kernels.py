@@ -72,7 +72,7 @@ def test_partition_keeps_order_and_carries_gradients(seed, n, missing_left):
     words = np.ascontiguousarray(codes.view(np.uint64)[:, :, 0])
     rounded = rng.integers(-9, 9, n).astype(np.int32)
     # byte 3 holds a feature of 4 states (3 bins and missing) with stride 2
-    splits = np.array([[0, 3, 2, 4, 3, 0, 2 * 1 + missing_left]], dtype=np.int64)
+    splits = np.array([[0, 3, 2, 4, 3, 0, 0, 2 * 1 + missing_left, 0, 0, 0, 0]], dtype=np.int64)
     pieces = partition.gather_pieces([partition.chunks(n)])
     rows, carried = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     partition.divide(words, rows, rounded, carried, True, True, splits, pieces, 0, len(pieces))

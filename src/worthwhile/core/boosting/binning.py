@@ -182,11 +182,27 @@ class Bins:
         Number of value bins of each feature: thresholds in use plus one.
     missing : bool (d,)
         Whether values were missing.
+    category : bool (d,)
+        Whether bins are categories: bin and code are the same number, and their order means nothing.
     """
 
     thresholds: np.ndarray
     count: np.ndarray
     missing: np.ndarray
+    category: np.ndarray
+
+    def with_codes(self, X, threads):
+        """The same with a bin for every code of the categories in further rows (n, d)."""
+        columns = np.flatnonzero(self.category)
+        if not len(columns):
+            return self
+        highest, empty = count_codes(X, columns, threads)
+        count, missing, thresholds = self.count.copy(), self.missing.copy(), self.thresholds.copy()
+        count[columns] = np.maximum(count[columns], highest + 1)
+        missing[columns] |= empty
+        between = np.arange(MAX_BINS) + 0.5
+        thresholds[columns] = np.where(between < count[columns, None] - 1, between, np.inf)
+        return Bins(thresholds=thresholds, count=count, missing=missing, category=self.category)
 
     def threshold(self, feature, cut):
         """Return the number that a value must not exceed to lie in bins 0..cut."""
@@ -201,13 +217,43 @@ def _float(X):
     return np.float32 if small else np.float64
 
 
-def find_bins(X, weights, threads):
+def count_codes(X, columns, threads):
+    """Highest code (k,; -1: none) of some columns of categories, and whether values are missing (k,).
+
+    Refuses what is no whole number from 0 to 254.
+    """
+    tiles = -(-X.shape[0] // TILE)
+    highest = np.full((tiles, len(columns)), -1.0)
+    missing = np.zeros((tiles, len(columns)), dtype=bool)
+    wrong = np.full(tiles, np.nan)
+
+    def work(tile):
+        part = X[tile * TILE : (tile + 1) * TILE][:, columns].astype(np.float64)
+        empty = np.isnan(part)
+        missing[tile] = empty.any(axis=0)
+        part[empty] = -1.0
+        highest[tile] = part.max(axis=0, initial=-1.0)
+        strange = ~empty & ((part < 0) | (part >= MAX_BINS) | (part != np.floor(part)))
+        if strange.any():
+            wrong[tile] = part[strange][0]
+
+    threads.run(tiles, work)
+    if len(found := wrong[~np.isnan(wrong)]):
+        raise ValueError(
+            f"a categorical column holds {found[0]:g}: categories are codes, whole numbers from 0 to {MAX_BINS - 1}, "
+            "or NaN where the value is missing."
+        )
+    return highest.max(axis=0, initial=-1.0).astype(np.int64), missing.any(axis=0)
+
+
+def find_bins(X, weights, threads, categorical=None):
     """Return the :class:`Bins` of a matrix (n, d) of numbers; NaN is missing.
 
     ``weights``: int64 (n,), or empty for unit weights. All rows count, none is sampled: edges from
-    a part of the rows cost accuracy.
+    a part of the rows cost accuracy. ``categorical`` (d,) says which columns hold codes of categories.
     """
     n_features = X.shape[1]
+    category = np.zeros(n_features, dtype=bool) if categorical is None else categorical
     thresholds = np.full((n_features, MAX_BINS), np.inf)
     count = np.ones(n_features, dtype=np.int64)
     missing = np.zeros(n_features, dtype=bool)
@@ -216,10 +262,14 @@ def find_bins(X, weights, threads):
 
     def work(task):
         start, stop = task * width, min((task + 1) * width, n_features)
+        if category[start:stop].all():
+            return
         columns = np.empty((stop - start, X.shape[0]), dtype=_float(X))
         for row in range(0, X.shape[0], TILE):
             columns[:, row : row + TILE] = X[row : row + TILE, start:stop].T
         for feature, values in zip(range(start, stop), columns, strict=True):
+            if category[feature]:
+                continue
             if len(weights):
                 order = np.argsort(values)
                 values, ordered = values[order], weights[order]
@@ -231,7 +281,8 @@ def find_bins(X, weights, threads):
             count[feature] = cut_points(values, ordered, numbers, thresholds[feature]) + 1
 
     threads.run(-(-n_features // width), work)
-    return Bins(thresholds=thresholds, count=count, missing=missing)
+    bins = Bins(thresholds=thresholds, count=count, missing=missing, category=category)
+    return bins.with_codes(X, threads)
 
 
 def encode_matrix(X, bins, layout, threads):
@@ -256,7 +307,7 @@ def encode_matrix(X, bins, layout, threads):
                 part = X[row : row + TILE, feature : feature + count]
                 tile[place : place + count, : len(here)] = part.T
             columns[:] = 0
-            for values, (feature, stride, _, count, up) in zip(tile, members, strict=True):
+            for values, (feature, stride, _, count, up, _) in zip(tile, members, strict=True):
                 column = columns[layout.column(feature) % BLOCK, : len(here)]
                 step = int(stride) * max(int(up), 1)
                 encode(values[: len(here)], bins.thresholds[feature], int(count), step, column)

@@ -32,6 +32,8 @@ class Rules:
         What one unit of the integer gain is worth.
     floor : float
         A split must be worth more than this, net of its price.
+    smooth : float
+        Weight, in units of the statistics, with which the node's mean counts in that of a category.
     """
 
     max_depth: int
@@ -39,6 +41,7 @@ class Rules:
     rate: float
     unit: float
     floor: float
+    smooth: float = 0.0
 
 
 @dataclass
@@ -70,6 +73,8 @@ class Grown:
         (weight, gradient sums...) of each node.
     net : list
         What each split was worth after its price.
+    words : list
+        Set (4 words of bits, int64) of the categories that go left, where the split is of such; or None.
     hessians : int64 (nodes,), or None
         Sum of the rounded curvature (second derivatives) of the rows of each leaf, where it was added
         up on the way.
@@ -81,6 +86,7 @@ class Grown:
     right: list[int] = field(default_factory=list)
     total: list[np.ndarray] = field(default_factory=list)
     net: list[float] = field(default_factory=list)
+    words: list[np.ndarray | None] = field(default_factory=list)
     hessians: np.ndarray | None = None
 
     def add(self, total):
@@ -91,6 +97,7 @@ class Grown:
         self.right.append(-1)
         self.total.append(total)
         self.net.append(0.0)
+        self.words.append(None)
         return len(self.feature) - 1
 
     def paths(self):
@@ -163,7 +170,7 @@ class Grower:
         nodes = [node for node in level if node.total[0] >= 2 * self._rules.min_leaf]
         if not nodes:
             return {}
-        gain, cut, left = self._score(nodes, last)
+        gain, cut, left, sets = self._score(nodes, last)
         pending = np.ones(len(nodes), dtype=bool)
         rules, d = self._rules, gain.shape[1]
         prices = self.purchases.prices(
@@ -185,6 +192,8 @@ class Grower:
             pending[number] = False
             part = None if left is None else unpack(int(left[number, feature]))
             chosen[node.number] = (feature, int(cut[number, feature]), part)
+            if (category := self.node_rows.layout.category(feature)) > 0:
+                self._tree.words[node.number] = sets[number, category - 1]
         return chosen
 
     def _score(self, nodes, last):
@@ -213,7 +222,10 @@ class Grower:
         pieces = partition.gather_pieces([node.pieces for node in built])
         ends = np.cumsum([0] + [len(node.pieces) for node in built])
         jobs = np.array([(*ends[k : k + 2], *job) for k, job in enumerate(jobs)], dtype=SUM)
-        return self.node_rows.score(jobs, pieces, totals, self._allowed, self._rules.min_leaf)
+        rules = self._rules
+        return self.node_rows.score(
+            jobs, pieces, totals, self._allowed, rules.min_leaf, rules.smooth
+        )
 
     def _job(self, node, place, other, last, built):
         """One row of jobs; a node whose children will be scored keeps its histogram where there is room."""
@@ -236,7 +248,11 @@ class Grower:
     def _split(self, taken, carry):
         """Partition the rows of nodes that were split; return their children."""
         layout = self.node_rows.layout
-        splits = np.array([layout.split(feature, cut) for _, feature, cut, _ in taken], dtype=SUM)
+        words = self._tree.words
+        splits = np.array(
+            [layout.split(feature, cut, words[node.number]) for node, feature, cut, _ in taken],
+            dtype=SUM,
+        )
         pieces = self.node_rows.divide([entry[0].pieces for entry in taken], splits, carry=carry)
         if not self._packed:
             sums = self.node_rows.totals([left for left, _ in pieces])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worthwhile.core.dtypes import BLOCK, CODES
+from worthwhile.core.dtypes import BLOCK, CODES, SET_WORDS
 
 TILE = 4096
 """Rows that are looked at together: they stay in cache."""
@@ -24,9 +24,12 @@ TRIED = 1 << 20
 LATEST = 8
 """Groups that a feature may join: columns of one category mostly lie side by side."""
 
-FEATURE, STRIDE, STATES, BINS, UP = range(5)
-"""Columns of ``Layout.members``: the feature, its digit (stride and states), its bins, and, where it
-shares the digit, the value of the digit that means its upper bin (0: the digit is its own)."""
+FEATURE, STRIDE, STATES, BINS, UP, CATEGORY = range(6)
+"""Columns of ``Layout.members``: the feature, its digit (stride and states), its bins, where it shares
+the digit, the value of the digit that means its upper bin (0: the digit is its own), and, where its bins
+are categories, its number among such features, from 1 on (0: they are values in order)."""
+
+NO_SET = (0,) * SET_WORDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +38,9 @@ class Layout:
 
     Attributes
     ----------
-    members : int32 (k, 5)
-        One row per feature that can be split on, sorted by column: FEATURE, STRIDE, STATES, BINS, UP.
+    members : int32 (k, 6)
+        One row per feature that can be split on, sorted by column: FEATURE, STRIDE, STATES, BINS, UP,
+        CATEGORY.
         A state >= BINS of a digit of its own means missing.
     offsets : int32 (columns + 1,)
         Members of column c are rows offsets[c] .. offsets[c + 1] - 1. Columns fill whole blocks.
@@ -60,13 +64,24 @@ class Layout:
         """Column that holds a feature."""
         return self.columns[self.place[feature]]
 
-    def split(self, feature, cut):
+    @property
+    def n_categories(self):
+        """Number of features whose bins are categories."""
+        return int(self.members[:, CATEGORY].max(initial=0))
+
+    def category(self, feature):
+        """Number of a feature among those whose bins are categories, from 1 on; 0 for others."""
+        return int(self.members[self.place[feature], CATEGORY])
+
+    def split(self, feature, cut, words=None):
         """A split as kernels take it, see :mod:`worthwhile.core.boosting.partition`; any row for a leaf (-1)."""
+        words = NO_SET if words is None else words
         if feature < 0:
-            return (0, 0, 1, 1, 1, 0, 0)
+            return (0, 0, 1, 1, 1, 0, 0, 0, *words)
         column = self.column(feature)
-        _, stride, states, bins, up = self.members[self.place[feature]].tolist()
-        return (column // BLOCK, column % BLOCK, stride, states, bins, up, cut)
+        return (
+            column // BLOCK, column % BLOCK, *self.members[self.place[feature], 1:].tolist(), cut, *words,
+        )  # fmt: skip
 
     @classmethod
     def plan(cls, bins, exclusive=()):
@@ -74,7 +89,8 @@ class Layout:
 
         ``exclusive``: lists of features that share a digit, see :func:`find_exclusive`.
         """
-        columns: list[list[tuple[int, int, int, int, int]]] = []
+        columns: list[list[tuple[int, ...]]] = []
+        number = bins.category * np.cumsum(bins.category)
         room: dict[int, int] = {}  # shared columns that are not full: column -> states so far
         for features, states in _digits(bins, exclusive):
             column = next((c for c, used in room.items() if used * states <= CODES), None)
@@ -84,16 +100,19 @@ class Layout:
                 room[column] = 1
             alone = len(features) == 1
             columns[column] += [
-                (feature, room[column], states, int(bins.count[feature]), 0 if alone else k + 1)
+                (
+                    feature, room[column], states, int(bins.count[feature]), 0 if alone else k + 1,
+                    int(number[feature]),
+                )
                 for k, feature in enumerate(features)
-            ]
+            ]  # fmt: skip
             room[column] *= states
             if room[column] * 2 > CODES:
                 del room[column]
         while len(columns) % BLOCK or not columns:
             columns.append([])
         members = np.array([row for column in columns for row in column], dtype=np.int32)
-        members = members.reshape(-1, 5)
+        members = members.reshape(-1, 6)
         place = np.full(len(bins.count), -1, dtype=np.int32)
         place[members[:, FEATURE]] = np.arange(len(members))
         offsets = np.cumsum([0, *map(len, columns)]).astype(np.int32)
@@ -124,7 +143,7 @@ def runs_of(features):
 
 def find_exclusive(matrices, bins, threads):
     """Lists of two-valued features of which no row of the matrices (n, d) has two in the upper bin."""
-    two = np.flatnonzero((bins.count == 2) & ~bins.missing)
+    two = np.flatnonzero((bins.count == 2) & ~bins.missing & ~bins.category)
     step = max(1, len(matrices[0]) * len(two) // TRIED)
     some = matrices[0][::step, two].T
     together = _seldom_both(some > bins.thresholds[two, :1])

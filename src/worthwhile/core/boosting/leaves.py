@@ -141,7 +141,10 @@ class Route:
         """Block, shift and table of next nodes of every node; only rows that are walked need them."""
         grown = self._grown
         splits = np.array(
-            [self._layout.split(f, c) for f, c in zip(grown.feature, grown.cut, strict=True)]
+            [
+                self._layout.split(*split)
+                for split in zip(grown.feature, grown.cut, grown.words, strict=True)
+            ]
         )
         children = np.stack([grown.left, grown.right], axis=1).astype(SUM)
         table = np.empty((len(splits), CODES), dtype=LEAF)

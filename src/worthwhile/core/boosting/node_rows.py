@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.boosting import partition, splitting
-from worthwhile.core.dtypes import BLOCK, CODES, GRADIENT, ROW, SUM
+from worthwhile.core.dtypes import BLOCK, CODES, GRADIENT, ROW, SET_WORDS, SUM
 
 HISTOGRAM_BYTES = 1 << 29
 """Memory for histograms that wait for subtraction; beyond it children are built from their rows."""
@@ -88,17 +88,18 @@ class NodeRows:
         partition.add_statistics(self._statistics, self.rows, partition.gather_pieces(nodes), found)
         return found
 
-    def score(self, jobs, pieces, totals, allowed, min_leaf):
-        """Return (gain, cut, left) per node and feature: histograms built, subtracted and scanned.
+    def score(self, jobs, pieces, totals, allowed, min_leaf, smooth):
+        """Return (gain, cut, left, sets) per node and feature: histograms built, subtracted and scanned.
 
         ``jobs`` as in :mod:`worthwhile.core.boosting.splitting`, on ``pieces`` (k, 4); ``totals``: packed sum
         (nodes,) or statistics (nodes, S). ``left``, the packed sum of the left side, is None in the
-        wide layout.
+        wide layout. ``sets`` (nodes, categories, 4) are those of the cuts of categories.
         """
         n_nodes, d = len(totals), len(allowed)
         gain = np.full((n_nodes, d), -np.inf)
         cut = np.empty((n_nodes, d), dtype=np.int32)
         layout, blocks = self.layout, self.layout.n_blocks
+        sets = np.empty((n_nodes, layout.n_categories, SET_WORDS), dtype=SUM)
         updates = int((pieces[:, partition.HIGH] - pieces[:, partition.LOW]).sum()) * blocks * BLOCK
         parts = 1 if updates < SMALL else min(blocks, 4 * self.threads.count)
         if self._statistics is None:
@@ -107,7 +108,7 @@ class NodeRows:
             def work(part):
                 splitting.score_packed(
                     self.words, self.rows, self._source, self.all_rows, self._histograms, jobs, pieces,
-                    totals, layout.members, layout.offsets, allowed, gain, cut, left, min_leaf,
+                    totals, layout.members, layout.offsets, allowed, gain, cut, left, sets, min_leaf, smooth,
                     part * blocks // parts, (part + 1) * blocks // parts,
                 )  # fmt: skip
 
@@ -117,12 +118,12 @@ class NodeRows:
             def work(part):
                 splitting.score_wide(
                     self.words, self.rows, self._statistics, self._histograms, jobs, pieces, totals,
-                    layout.members, layout.offsets, allowed, gain, cut, min_leaf,
+                    layout.members, layout.offsets, allowed, gain, cut, sets, min_leaf, smooth,
                     part * blocks // parts, (part + 1) * blocks // parts,
                 )  # fmt: skip
 
         self.threads.run(parts, work)
-        return gain, cut, left
+        return gain, cut, left, sets
 
     def divide(self, nodes, splits, *, carry):
         """Split nodes, given by their pieces, in place; return the pieces of both children of each.

@@ -14,13 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.compile import kernel
-from worthwhile.core.dtypes import CODES, SUM
+from worthwhile.core.dtypes import CODES, SET_WORDS, SUM
 
 CHUNK = 8192
 
 # Columns of a split: where the feature's codes are, and which of them go left.
-BLOCK_, BYTE, STRIDE, STATES, BINS, UP, CUT = range(7)
-SPLIT_COLUMNS = 7
+# A category's codes go left where the set, which begins at SET, has their bit.
+BLOCK_, BYTE, STRIDE, STATES, BINS, UP, CATEGORY, CUT, SET = range(9)
+SPLIT_COLUMNS = SET + SET_WORDS
 
 # Columns of a piece, the stretch of a node in one chunk: the split to apply, first position, end,
 # and, after the split, how many rows went left.
@@ -36,6 +37,8 @@ def goes_left(split, table):
             state = np.int64(state == split[UP])
         if state >= split[BINS]:
             table[code] = split[CUT] & 1
+        elif split[CATEGORY] > 0:
+            table[code] = (split[SET + (state >> 6)] >> (state & 63)) & 1
         else:
             table[code] = 1 if state <= split[CUT] >> 1 else 0
 

@@ -1,6 +1,7 @@
 """From histograms to splits: the best cut of each feature, and the one to take once prices count.
 
-A *cut* is coded as ``2 * bin + missing_left``: bins 0..bin go left. What a cut gains is the decrease of
+A *cut* is coded as ``2 * bin + missing_left``: bins 0..bin go left; of categories, a set of bins that is
+found along with it goes left, and the cut is ``missing_left`` alone. What a cut gains is the decrease of
 the sum of squares (variance reduction), times two; scans work per feature and know no prices.
 :func:`choose` subtracts prices and settles ties.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worthwhile.core.boosting.category_scan import order_codes, principal_order, write_set
 from worthwhile.core.boosting.histogram import add_packed, add_wide, clear, subtract
 from worthwhile.core.boosting.partition import HIGH, LOW
 from worthwhile.core.compile import kernel
@@ -91,6 +93,48 @@ def scan_packed(histogram, states, bins, total, min_leaf, scratch):
 
 
 @kernel(lean=True)
+def scan_categories(histogram, states, bins, total, limits, scratch, words):
+    """Best set of categories of one feature: as :func:`scan_packed`, and the set in ``words`` (4,).
+
+    Categories stand in the order of their means, so the best set for the squared error is one of the
+    first so many (Fisher 1958). The lighter side is the set: it goes left, and so codes that the
+    node has not seen go with most rows.
+    """
+    held, gains, keys, order = scratch
+    weight, node_sum = np.float64(total & _COUNT), np.float64(total >> COUNT_BITS)
+    n = 0
+    for b in range(bins):
+        if histogram[b] != 0:
+            own = np.float64(histogram[b] & _COUNT)
+            difference = np.float64(histogram[b] >> COUNT_BITS) * weight - node_sum * own
+            keys[n], order[n] = difference / (own + limits[1]), b
+            n += 1
+    order_codes(keys, order, n)
+    sum_so_far = np.int64(0)
+    for k in range(n):
+        sum_so_far += histogram[order[k]]
+        held[k] = sum_so_far
+    best, pick = _best_of(held[:n], np.int64(0), total, limits[0], gains)
+    missing = histogram[bins] if states > bins else np.int64(0)
+    side = False
+    if missing != 0:
+        other, place = _best_of(held[:n], missing, total, limits[0], gains)
+        if other > best or (other == best and place < pick):
+            best, pick, side = other, place, True
+    if pick < 0:
+        return best, -1, np.int64(0)
+    left = held[pick] + (missing if side else np.int64(0))
+    right = total - left
+    swap = left & _COUNT > right & _COUNT
+    if swap:
+        left, right = right, left
+    write_set(order, pick + 1 if swap else 0, n if swap else pick + 1, words)
+    if missing != 0:
+        return best, np.int64(side != swap), left
+    return best, _side(left & _COUNT, right & _COUNT, 0), left
+
+
+@kernel(lean=True)
 def _digit_sum(histogram, column, value, stride, states):
     """Sum over all codes of a column in which a digit has a value, without a division."""
     total = np.int64(0)
@@ -102,20 +146,25 @@ def _digit_sum(histogram, column, value, stride, states):
 
 @kernel(inline=True)
 def _member(members, m):
-    """A row of ``Layout.members``: feature, stride, states, bins, up."""
-    return members[m, 0], members[m, 1], members[m, 2], members[m, 3], members[m, 4]
+    """A row of ``Layout.members``: feature, stride, states, bins, up, category."""
+    return (
+        members[m, 0], members[m, 1], members[m, 2], members[m, 3], members[m, 4], members[m, 5],
+    )  # fmt: skip
 
 
 @kernel(lean=True)
-def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf, room, out):
-    """Scan all features of one block for one node; ``room`` holds three arrays (256,) to work in."""
+def scan_packed_block(histogram, block, node, layout, allowed, totals, limits, room, out):
+    """Scan all features of one block for one node; ``room`` holds five arrays (256,) to work in.
+
+    ``limits``: least weight of a leaf, and what is added to the weight of a category.
+    """
     members, offsets = layout[0], layout[1]
-    gain, cut, left = out
+    gain, cut, left, sets = out
     own, scratch = room[0], (room[1], room[2])
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins, up = _member(members, m)
+            feature, stride, states, bins, up, category = _member(members, m)
             if not allowed[feature]:
                 continue
             here = own
@@ -128,7 +177,12 @@ def scan_packed_block(histogram, block, node, layout, allowed, totals, min_leaf,
             else:
                 for state in range(states):
                     own[state] = _digit_sum(histogram, column, state, stride, states)
-            found = scan_packed(here, states, bins, totals[node], min_leaf, scratch)
+            if category > 0:
+                found = scan_categories(
+                    here, states, bins, totals[node], limits, room[1:], sets[node, category - 1]
+                )
+            else:
+                found = scan_packed(here, states, bins, totals[node], limits[0], scratch)
             gain[node, feature], cut[node, feature], left[node, feature] = found
 
 
@@ -143,20 +197,25 @@ def block_is_wanted(block, members, offsets, allowed):
 
 @kernel(
     "void(uint64[:,::1], int32[::1], int32[::1], boolean, int64[:,:,::1], int64[:,::1], int64[:,::1], int64[::1],"
-    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,::1], int64, int64,"
-    " int64)"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,::1], int64[:,:,::1],"
+    " int64, float64, int64, int64)"
 )
 def score_packed(
     words, rows, gradients, all_rows, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, left,
-    min_leaf, low, high,
+    sets, min_leaf, smooth, low, high,
 ):  # fmt: skip
     """Build, subtract and scan blocks ``low..high`` for all jobs, block by block while it is in cache.
 
     ``histograms`` (slots, blocks, 8 * 256); a job with slot -1 keeps its histogram to itself. Fills
-    ``gain``, ``cut`` and ``left`` (nodes, features); nodes -1 are not scanned.
+    ``gain``, ``cut`` and ``left`` (nodes, features), ``sets`` (nodes, categories, 4); nodes -1 are not
+    scanned.
     """
     spare = np.empty(BLOCK * CODES, np.int64)
-    room = np.empty(CODES, np.int64), np.empty(CODES, np.int64), np.empty(CODES, np.float64)
+    room = (
+        np.empty(CODES, np.int64), np.empty(CODES, np.int64), np.empty(CODES, np.float64),
+        np.empty(CODES, np.float64), np.empty(CODES, np.int64),
+    )  # fmt: skip
+    limits, out = (min_leaf, smooth), (gain, cut, left, sets)
     for block in range(low, high):
         if not block_is_wanted(block, members, offsets, allowed):
             continue
@@ -170,22 +229,13 @@ def score_packed(
                 )
             if job[NODE] >= 0:
                 scan_packed_block(
-                    own,
-                    block,
-                    job[NODE],
-                    (members, offsets),
-                    allowed,
-                    totals,
-                    min_leaf,
-                    room,
-                    (gain, cut, left),
+                    own, block, job[NODE], (members, offsets), allowed, totals, limits, room, out
                 )
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
                 subtract(other, own)
                 scan_packed_block(
-                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
-                    room, (gain, cut, left),
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, limits, room, out
                 )  # fmt: skip
 
 
@@ -226,16 +276,48 @@ def scan_wide(histogram, states, bins, totals, min_leaf):
 
 
 @kernel()
-def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, out):
+def scan_wide_categories(histogram, states, bins, totals, limits, words):
+    """Best set of categories of one feature from its wide histogram, as :func:`scan_categories`.
+
+    With several outputs, categories stand in the order of their means along the direction in which
+    these differ most (Coppersmith, Hong and Hosking 1999): with one, that is the order of means.
+    """
+    order, found = principal_order(histogram, bins, totals, limits[1])
+    width = totals.shape[0]
+    ordered = np.empty((found + 1, width), np.int64)
+    for k in range(found):
+        ordered[k] = histogram[order[k]]
+    with_missing = states > bins and histogram[bins, 0] != 0
+    for k in range(width):
+        ordered[found, k] = histogram[bins, k] if with_missing else 0
+    best, cut = scan_wide(ordered, found + 1, found, totals, limits[0])
+    if cut < 0:
+        return best, cut
+    first, side = cut >> 1, cut & 1
+    left = np.int64(0)
+    for k in range(first + 1):
+        left += ordered[k, 0]
+    left += ordered[found, 0] * side
+    swap = left > totals[0] - left
+    if swap:
+        left = totals[0] - left
+    write_set(order, first + 1 if swap else 0, found if swap else first + 1, words)
+    if with_missing:
+        return best, np.int64(side != np.int64(swap))
+    return best, _side(left, totals[0] - left, 0)
+
+
+@kernel()
+def _scan_wide_block(histogram, block, node, layout, allowed, totals, limits, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
-    gain, cut = out
+    gain, cut, sets = out
     width = totals.shape[1]
     own = np.empty((CODES, width), np.int64)
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins, up = _member(members, m)
+            feature, stride, states, bins, up, category = _member(members, m)
             if not allowed[feature]:
                 continue
             used = CODES if last - first > 1 else states
@@ -253,20 +335,27 @@ def _scan_wide_block(histogram, block, node, layout, allowed, totals, min_leaf, 
                     own[1, k] = own[up, k]
                     own[0, k] = totals[node, k] - own[1, k]
                 states = bins
-            found = scan_wide(own, states, bins, totals[node], min_leaf)
+            if category > 0:
+                found = scan_wide_categories(
+                    own, states, bins, totals[node], limits, sets[node, category - 1]
+                )
+            else:
+                found = scan_wide(own, states, bins, totals[node], limits[0])
             gain[node, feature], cut[node, feature] = found
 
 
 @kernel(
     "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1], int64[:,::1],"
-    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64, int64, int64)"
+    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,:,::1], int64, float64,"
+    " int64, int64)"
 )
 def score_wide(
-    words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, min_leaf,
-    low, high,
+    words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, sets,
+    min_leaf, smooth, low, high,
 ):  # fmt: skip
     """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
     spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
+    limits, out = (min_leaf, smooth), (gain, cut, sets)
     for block in range(low, high):
         if not block_is_wanted(block, members, offsets, allowed):
             continue
@@ -278,16 +367,14 @@ def score_wide(
                 add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
             if job[NODE] >= 0:
                 _scan_wide_block(
-                    own, block, job[NODE], (members, offsets), allowed, totals, min_leaf,
-                    (gain, cut),
-                )  # fmt: skip
+                    own, block, job[NODE], (members, offsets), allowed, totals, limits, out
+                )
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
                 subtract(other, own)
                 _scan_wide_block(
-                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, min_leaf,
-                    (gain, cut),
-                )  # fmt: skip
+                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, limits, out
+                )
 
 
 @kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)

@@ -20,7 +20,7 @@ from worthwhile.core.boosting.partition import CHUNK, SPLIT_COLUMNS
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.boosting.team import CAN_TEAM, Pace, abandon, counters, was_abandoned
 from worthwhile.core.compile import compile_beside, wait_for
-from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SUM
+from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SET_WORDS, SUM
 
 MAX_BLOCKS = 16
 """Beyond this many blocks, histograms that a thread has to itself no longer stay in cache."""
@@ -108,6 +108,7 @@ class TeamGrower:
         self._tree = growth.Tree(
             nodes=np.empty((nodes, 6), dtype=SUM), net=np.empty(nodes),
             order=np.empty(nodes, dtype=SUM), bounds=np.empty((chunks, nodes, 2), dtype=SUM),
+            words=np.zeros((nodes, SET_WORDS), dtype=SUM),
         )  # fmt: skip
         self._level = growth.Level(
             plan=np.empty(6, dtype=SUM), nodes=np.empty((widest, 2), dtype=SUM),
@@ -118,6 +119,7 @@ class TeamGrower:
         self._found = growth.Found(
             gain=np.empty((widest, d)), cut=np.empty((widest, d), dtype=np.int32),
             left=np.empty((widest, d), dtype=SUM),
+            sets=np.empty((widest, self._layout.n_categories, SET_WORDS), dtype=SUM),
         )  # fmt: skip
         self._histograms = growth.Histograms(
             private=np.empty((team, jobs, blocks, bins), dtype=SUM),
@@ -128,7 +130,7 @@ class TeamGrower:
             splits=np.empty((team, nodes, SPLIT_COLUMNS), dtype=SUM),
             right_rows=np.empty((team, self._chunk), dtype=ROW),
             packed=np.empty((team, self._chunk), dtype=SUM),
-            sums=np.empty((team, 2, CODES), dtype=SUM), gains=np.empty((team, CODES)),
+            sums=np.empty((team, 3, CODES), dtype=SUM), gains=np.empty((team, 2, CODES)),
         )  # fmt: skip
         self._depth = depth
 
@@ -143,7 +145,7 @@ class TeamGrower:
             self._make_room(rules.max_depth, len(allowed))
         terms = growth.Terms(
             allowed, self._use(allowed), float(rules.unit), float(rules.rate), float(rules.floor),
-            self._purchases.at_once, rules.min_leaf, rules.max_depth,
+            self._purchases.at_once, rules.min_leaf, rules.max_depth, float(rules.smooth),
         )  # fmt: skip
         leaves = growth.Leaves(
             _NO_LEAVES if leaf is None else leaf,
@@ -217,4 +219,9 @@ class TeamGrower:
         feature, cut, left, right = self._tree.nodes[:nodes, : growth.TOTAL].T.tolist()
         packed = self._tree.nodes[:nodes, growth.TOTAL]
         total = np.stack([packed & COUNT, packed >> COUNT_BITS], axis=1)
-        return Grown(feature, cut, left, right, list(total), self._tree.net[:nodes].tolist())
+        words = [
+            self._tree.words[node].copy() if f >= 0 and self._layout.category(f) else None
+            for node, f in enumerate(feature)
+        ]
+        net = self._tree.net[:nodes].tolist()
+        return Grown(feature, cut, left, right, list(total), net, words)

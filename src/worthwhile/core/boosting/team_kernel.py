@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.boosting.histogram import add_in_order, add_prepared, clear, pack
-from worthwhile.core.boosting.partition import BLOCK_, BYTE, divide_rows, goes_left
+from worthwhile.core.boosting.layout import CATEGORY
+from worthwhile.core.boosting.partition import BLOCK_, BYTE, SET, divide_rows, goes_left
 from worthwhile.core.boosting.partition import CUT as CUT_
 from worthwhile.core.boosting.splitting import choose, scan_packed_block
 from worthwhile.core.boosting.team import meet, take
@@ -63,7 +64,7 @@ Columns = group(
 Terms = group(
     __name__, "Terms",
     allowed="boolean[::1]", use="uint8[::1]", unit="float64", rate="float64", floor="float64",
-    at_once="boolean", min_leaf="int64", max_depth="int64",
+    at_once="boolean", min_leaf="int64", max_depth="int64", smooth="float64",
 )  # fmt: skip
 """Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`."""
 
@@ -77,9 +78,11 @@ Money = group(
 Tree = group(
     __name__, "Tree",
     nodes="int64[:,::1]", net="float64[::1]", order="int64[::1]", bounds="int64[:,:,::1]",
+    words="int64[:,::1]",
 )  # fmt: skip
 """Its nodes (nodes, 6), the net worth of their splits, the features in the order in which splits were
-taken, and where the rows of each node begin and end in every chunk (chunks, nodes, 2)."""
+taken, where the rows of each node begin and end in every chunk (chunks, nodes, 2), and the sets (nodes, 4)
+of categories that go left."""
 
 Level = group(
     __name__, "Level",
@@ -89,8 +92,11 @@ Level = group(
 """The plan, the nodes of the level and their packed sums, the jobs, the nodes to divide, the splits taken,
 and the nodes that may still be split. To begin with it describes the root."""
 
-Found = group(__name__, "Found", gain="float64[:,::1]", cut="int32[:,::1]", left="int64[:,::1]")
-"""Best cut of every node and feature: gain, cut, packed sum of the left side."""
+Found = group(
+    __name__, "Found",
+    gain="float64[:,::1]", cut="int32[:,::1]", left="int64[:,::1]", sets="int64[:,:,::1]",
+)  # fmt: skip
+"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories."""
 
 Histograms = group(
     __name__, "Histograms", private="int64[:,:,:,::1]", held="int64[:,:,:,::1]"
@@ -106,20 +112,22 @@ the diagonal of the Hessian, that each thread adds up (team, nodes)."""
 Room = group(
     __name__, "Room",
     tables="uint8[:,:,::1]", splits="int64[:,:,::1]", right_rows="int32[:,::1]",
-    packed="int64[:,::1]", sums="int64[:,:,::1]", gains="float64[:,::1]",
+    packed="int64[:,::1]", sums="int64[:,:,::1]", gains="float64[:,:,::1]",
 )  # fmt: skip
 """What each thread works in."""
 
 
 @kernel(inline=True)
-def split_of(feature, cut, columns, split):
-    """Write a split as :mod:`worthwhile.core.boosting.partition` takes it."""
+def split_of(node, tree, columns, split):
+    """Write the split of a node as :mod:`worthwhile.core.boosting.partition` takes it."""
     members, _, place, column = columns
-    m = place[feature]
+    m = place[tree.nodes[node, FEATURE]]
     split[0], split[1] = column[m] // BLOCK, column[m] % BLOCK
     for k in range(1, members.shape[1]):
         split[1 + k] = members[m, k]
-    split[CUT_] = cut
+    split[CUT_] = tree.nodes[node, CUT]
+    for k in range(tree.words.shape[1]):
+        split[SET + k] = tree.words[node, k]
 
 
 @kernel(inline=True)
@@ -140,7 +148,7 @@ def _sweep(table, columns, use, tree, level, private, room, shared, team, depth)
         for b in range(words.shape[0]):
             clear(private[job, b])
     for k in range(plan[DIVIDES]):
-        split_of(nodes[divides[k], FEATURE], nodes[divides[k], CUT], columns, splits[k])
+        split_of(divides[k], tree, columns, splits[k])
         goes_left(splits[k], tables[k])
     c = _next(shared, team, depth, -1)
     while c < bounds.shape[0]:
@@ -193,6 +201,7 @@ def _scan(columns, terms, level, histograms, found, scratch, shared, depth):
     private, use, plan, jobs = histograms.private, terms.use, level.plan, level.jobs
     above, held = histograms.held[(depth + 1) % 2], histograms.held[depth % 2]
     team, phase = private.shape[0], terms.max_depth + 1 + depth
+    limits = terms.min_leaf, terms.smooth
     b = _next(shared, team, phase, -1)
     while b < use.shape[0]:
         for job in range(plan[JOBS] if use[b] != UNUSED else 0):
@@ -204,8 +213,8 @@ def _scan(columns, terms, level, histograms, found, scratch, shared, depth):
                 child = jobs[job, side]
                 if child >= 0 and level.nodes[child, SCORED]:
                     scan_packed_block(
-                        held[child, b], b, child, columns, terms.allowed, level.totals, terms.min_leaf,
-                        scratch, found,
+                        held[child, b], b, child, columns, terms.allowed, level.totals, limits, scratch,
+                        found,
                     )  # fmt: skip
         b = _next(shared, team, phase, b)
 
@@ -231,9 +240,9 @@ def _buy(feature, money):
 
 
 @kernel(inline=True)
-def _take_splits(terms, money, tree, level, found):
+def _take_splits(columns, terms, money, tree, level, found):
     """Take splits of the level, best net worth first."""
-    gain, cut, left = found
+    gain, cut, left, sets = found
     prices, plan, picks, pending = money.prices, level.plan, level.picks, level.pending
     count, d = plan[IN_LEVEL], gain.shape[1]
     for k in range(count):
@@ -254,6 +263,9 @@ def _take_splits(terms, money, tree, level, found):
             _buy(feature, money)
         picks[k, PICKED], picks[k, PICKED_CUT] = feature, cut[k, feature]
         picks[k, PICKED_LEFT] = left[k, feature]
+        category = columns.members[columns.place[feature], CATEGORY]
+        for word in range(tree.words.shape[1] if category > 0 else 0):
+            tree.words[picks[k, PICKED_NODE], word] = sets[k, category - 1, word]
 
 
 @kernel(inline=True)
@@ -318,7 +330,7 @@ def _label(table, columns, tree, n_nodes, leaf, curvature, hessians, room, share
     sides, splits = room[0], room[1]
     for node in range(n_nodes):
         if nodes[node, STATE] == TOGETHER and nodes[node, FEATURE] >= 0:
-            split_of(nodes[node, FEATURE], nodes[node, CUT], columns, splits[node])
+            split_of(node, tree, columns, splits[node])
             goes_left(splits[node], sides[node])
         else:
             splits[node, BLOCK_] = splits[node, BYTE] = 0
@@ -364,7 +376,9 @@ def grow_together(
     private, plan, max_depth = histograms.private, level.plan, terms.max_depth
     team, times = private.shape[0], 0
     own = room.tables[me], room.splits[me], room.right_rows[me], room.packed[me]
-    scratch = room.sums[me, 0], room.sums[me, 1], room.gains[me]
+    scratch = (
+        room.sums[me, 0], room.sums[me, 1], room.gains[me, 0], room.gains[me, 1], room.sums[me, 2],
+    )  # fmt: skip
     for depth in range(max_depth):
         if plan[DONE]:
             break
@@ -375,7 +389,7 @@ def grow_together(
         if team > 1 and not meet(shared, team, times + 2):
             return
         if me == 0:
-            _take_splits(terms, money, tree, level, found)
+            _take_splits(columns, terms, money, tree, level, found)
             _plan_level(tree.nodes, level, found.gain, terms.min_leaf, depth == max_depth - 1)
         if team > 1 and not meet(shared, team, times + 3):
             return

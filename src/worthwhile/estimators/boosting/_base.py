@@ -53,6 +53,7 @@ class Training:
         self.X_held: Array | None = None
         self.y_held: Floats | None = None
         self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
+        self.categorical: npt.NDArray[np.bool_] | None = None
 
     def set_aside(self, kept: npt.NDArray[np.intp], held: npt.NDArray[np.intp]) -> None:
         """Hold rows out for validation."""
@@ -65,7 +66,7 @@ class Training:
     def bin(self, threads: Threads) -> BinnedData:
         """Bin the rows and those held out."""
         others = [] if self.X_held is None else [self.X_held]
-        return BinnedData.prepare(self.X, threads, self.weight, others)
+        return BinnedData.prepare(self.X, threads, self.weight, others, self.categorical)
 
 
 class Miser(MiserParameters, ABC):
@@ -100,6 +101,10 @@ class Miser(MiserParameters, ABC):
         """Whether one tree a round serves all outputs."""
         return False
 
+    def _categorical(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of the training data hold codes of categories, (d,); None where none does."""
+        return None
+
     def _as_targets(self, y: Any, what: str) -> Floats:
         """Class codes or targets as what the loss takes."""
         return np.asarray(y, dtype=np.float64)
@@ -122,6 +127,7 @@ class Miser(MiserParameters, ABC):
         X, y, costs = self._read_training(X, y, dtype="numeric")
         qid = None if qid is None else read_qid(qid, len(X))
         training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs, qid)
+        training.categorical = self._categorical()
         if validation is not None and self.validation_fraction is not None:
             raise ValueError(
                 "both validation and validation_fraction were given: give one of the two."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
 from worthwhile.core.boosting.rounding import CURVATURE_BITS, Rounded, Rounder, round_weights
 from worthwhile.core.boosting.team_grower import TeamGrower
+from worthwhile.core.code_sets import join_words
 from worthwhile.core.dtypes import PACKED_ROWS, SUM
 from worthwhile.core.threads import Threads
 from worthwhile.core.trees import Trees, join_nodes
@@ -68,16 +69,21 @@ class BinnedData:
         threads: Threads,
         sample_weight: Floats | None = None,
         others: Sequence[Array] = (),
+        categorical: npt.NDArray[np.bool_] | None = None,
     ) -> BinnedData:
-        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``."""
+        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``.
+
+        ``categorical`` (d,) says which columns hold codes of categories, whole numbers from 0 to 254.
+        """
         weight, power = np.empty(0, dtype=SUM), 0
         if sample_weight is not None and (sample_weight != 1).any():
             weight, power = round_weights(sample_weight, len(X))
-        bins = find_bins(X, weight, threads)
+        bins = find_bins(X, weight, threads, categorical)
         missing = bins.missing.copy()
         for other in others:
             missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
-        bins = Bins(thresholds=bins.thresholds, count=bins.count, missing=missing)
+            bins = bins.with_codes(other, threads)
+        bins = replace(bins, missing=missing)
         layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
         words = encode_matrix(X, bins, layout, threads)
         coded = [encode_matrix(other, bins, layout, threads) for other in others]
@@ -97,6 +103,7 @@ class BoosterSettings:
     reuse_within_round: bool = True
     force_split: bool = False
     half: bool = True
+    category_smooth: float = 10.0
 
 
 @dataclass
@@ -296,6 +303,7 @@ class Booster:
             rate=settings.lam * (weight if settings.lam_scale == "mean" else 1.0),
             unit=square * (0.5 if settings.half else 1.0),
             floor=-math.inf if settings.force_split else MIN_GAIN * squares * square,
+            smooth=math.ldexp(settings.category_smooth, power),
         )
 
     def _means(self, grown: Grown, exponent: int) -> Floats:
@@ -370,6 +378,11 @@ def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Tre
         bins.threshold(f, c >> 1)
         for f, c in zip(nodes["feature"][inner].tolist(), cut[inner].tolist(), strict=True)
     ]
+    words = [own for tree in trees for own in tree.grown.words]
+    category = np.array([own is not None for own in words])
+    threshold[category], sets = join_words(
+        [own.view(np.uint64) for own in words if own is not None]
+    )
     return Trees.build(
         feature=nodes["feature"],
         threshold=threshold,
@@ -380,4 +393,6 @@ def assemble(trees: Sequence[Tree], bins: Bins, base: Floats, width: int) -> Tre
         root=root,
         output=[tree.output for tree in trees],
         base=base,
+        category=category,
+        sets=sets,
     )
