@@ -71,7 +71,7 @@ def test_trees_are_those_of_the_twin(table, lam, max_depth, min_leaf, smooth, we
     config = replace(
         SETTINGS, lam=lam, max_depth=max_depth, min_samples_leaf=min_leaf, category_smooth=smooth
     )
-    prices = naive.Prices(costs.price.tolist(), [-1] * X.shape[1], [])
+    prices = naive.Prices(costs.price.tolist(), [[]] * X.shape[1], [])
     root, exponent = naive.grow(
         X, gradients, prices, lam, max_depth, min_leaf, None if weight is None else weight.astype(int).tolist(),
         categorical=np.flatnonzero(categorical), smooth=smooth,

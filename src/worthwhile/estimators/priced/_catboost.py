@@ -16,7 +16,6 @@ from worthwhile.estimators.priced._columns import (
     AS_A_WHOLE,
     assemble,
     comes_from,
-    refuse_categories,
 )
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
@@ -60,10 +59,9 @@ def from_catboost(model: Any, costs: Costs) -> Policy | None:
         return None
     for kind in ("cat", "text", "embedding"):
         if indices := getattr(model, f"get_{kind}_feature_indices")():
-            if kind == "cat":
-                refuse_categories(costs, int(indices[0]))
+            what = "a category" if kind == "cat" else kind
             raise ValueError(
-                f"model reads feature {costs.name(int(indices[0]))!r} as {kind}: turn it into numbers and train again, "
+                f"model reads feature {costs.name(int(indices[0]))!r} as {what}: turn it into numbers and train again, "
                 + AS_A_WHOLE
             )
     with tempfile.TemporaryDirectory() as folder:

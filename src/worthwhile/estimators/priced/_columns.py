@@ -14,10 +14,14 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.code_sets import pack_sets
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs
 
 Array = npt.NDArray[Any]
+
+MOST_CODE = 2**24
+"""Numbers below this stand in sets themselves; they are exact in float32."""
 
 AS_A_WHOLE = (
     "or pay for all its features, with PricedModel(sklearn.pipeline.make_pipeline(model), ...)."
@@ -86,11 +90,65 @@ def _priced_names(prices: Any) -> Sequence[Any]:
 
 
 def refuse_categories(costs: Costs, column: int) -> NoReturn:
-    """Refuse a split by sets of categories."""
+    """Refuse a split by categories that are no numbers."""
     raise ValueError(
-        f"model splits feature {costs.name(column)!r} by categories, and models with categorical splits cannot be "
-        f"priced by row: encode categories as numbers and train again, {AS_A_WHOLE}"
+        f"model splits feature {costs.name(column)!r} by categories that are no whole numbers from 0 on, and cannot be "
+        f"priced by row: number the categories and train again, {AS_A_WHOLE}"
     )
+
+
+class CategorySets:
+    """The sets of categories that the nodes of a foreign ensemble test, in terms of the user's values.
+
+    Parameters
+    ----------
+    costs : Costs
+        Knows the columns by name.
+    levels : dict
+        Values of the codes 0, 1, ... of a column, where the library numbers them itself; where it takes
+        the user's numbers as they are, the column is not in it.
+
+    Examples
+    --------
+    >>> sets = CategorySets(Costs([1]), {0: [10, 20, 30]})
+    >>> sets.add(0, [0, 2]), sets.all
+    (0, [[10, 30]])
+    """
+
+    def __init__(self, costs: Costs, levels: Mapping[int, Sequence[Any]]) -> None:
+        self._costs, self._levels = costs, levels
+        self.all: list[list[int]] = []
+
+    def add(self, column: int, codes: Sequence[int]) -> int:
+        """Keep a set of a column's codes; return its number."""
+        if column in self._levels:
+            levels = self._levels[column]
+            if not all(_is_code(level) for level in levels):
+                refuse_categories(self._costs, column)
+            codes = [int(levels[code]) for code in codes]
+        self.all.append(list(codes))
+        return len(self.all) - 1
+
+
+def _is_code(level: Any) -> bool:
+    """Whether a category is a number that can itself stand in a set."""
+    try:
+        return 0 <= level < MOST_CODE and level == int(level)
+    except (TypeError, ValueError):
+        return False
+
+
+def bits_of(words: Array) -> list[int]:
+    """Numbers of the bits that are set in words of 32 bits.
+
+    Examples
+    --------
+    >>> bits_of(np.array([5, 2], dtype=np.uint32))
+    [0, 2, 33]
+    """
+    bits = np.unpackbits(np.ascontiguousarray(words, dtype="<u4").view(np.uint8), bitorder="little")
+    found: list[int] = np.flatnonzero(bits).tolist()
+    return found
 
 
 def refuse_booster(model: Any, objective: str) -> None:
@@ -110,6 +168,7 @@ def assemble(
     *,
     average: bool = False,
     single: bool = False,
+    sets: Sequence[Sequence[int]] = (),
 ) -> Trees:
     """Flat trees from the concatenated nodes of a foreign ensemble.
 
@@ -121,9 +180,12 @@ def assemble(
     nodes : dict
         ``feature``, ``threshold``, ``left``, ``right`` (indices into these arrays, negative at
         leaves), ``missing_left``, ``value`` (nodes, width), and ``weight``: how much of the
-        training data each leaf stands for.
+        training data each leaf stands for. With ``sets``, ``category`` too: where it is true, the
+        threshold is the number of a set, and its members go left.
     root : sequence of int
         Root of each tree.
+    sets : sequence of sequences of int
+        Sets of codes.
     base, output, average, single
         As in :class:`~worthwhile.core.trees.Trees`.
 
@@ -149,10 +211,14 @@ def assemble(
     place = np.full(len(left), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
     leaf = left[order] < 0
+    # Infinite thresholds set empty values apart from all others; files hold finite ones.
+    threshold = np.where(leaf, 0.0, np.nan_to_num(nodes["threshold"][order]))
+    category = nodes["category"][order] & ~leaf if len(sets) else np.zeros(len(order), dtype=bool)
+    first, words = pack_sets(sets)
+    threshold[category] = first[threshold[category].astype(np.intp)]
     return Trees.build(
         feature=np.where(leaf, -1, nodes["feature"][order]),
-        # Infinite thresholds set empty values apart from all others; files hold finite ones.
-        threshold=np.where(leaf, 0.0, np.nan_to_num(nodes["threshold"][order])),
+        threshold=threshold,
         left=np.where(leaf, -1, place[left[order]]),
         right=np.where(leaf, -1, place[right[order]]),
         missing_left=nodes["missing_left"][order] & ~leaf,
@@ -162,6 +228,8 @@ def assemble(
         output=output,
         average=average,
         single=single,
+        category=category,
+        sets=words,
     )
 
 

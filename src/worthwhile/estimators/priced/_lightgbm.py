@@ -12,11 +12,12 @@ from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
 from worthwhile.estimators.priced._columns import (
     AS_A_WHOLE,
+    CategorySets,
     assemble,
+    bits_of,
     comes_from,
     is_booster,
     refuse_booster,
-    refuse_categories,
 )
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
@@ -37,8 +38,8 @@ def from_lightgbm(model: Any, costs: Costs) -> Policy | None:
     """Read the trees of a ``LGBMClassifier``, ``LGBMRegressor``, ``LGBMRanker`` or ``Booster``.
 
     None for other models, and for what these trees cannot express (objectives with another link,
-    linear leaves): such models are read as a whole. Categorical splits and zeros that stand for
-    missing values are refused. A model stopped early is read up to its best round. Internal nodes
+    linear leaves): such models are read as a whole. Categories that are no numbers and zeros that
+    stand for missing values are refused. A model stopped early is read up to its best round. Internal nodes
     hold the mean of their leaves by training rows, not LightGBM's own internal values, which are
     Newton steps and for some losses (L1, quantiles) of another kind than the leaves.
 
@@ -56,7 +57,22 @@ def from_lightgbm(model: Any, costs: Costs) -> Policy | None:
         refuse_booster(model, head.get("objective", ""))
         return None
     output, factor = found
-    return TreePolicy(costs, output, _read(head, trees, factor, costs))
+    sets = CategorySets(costs, _levels(booster, head))
+    return TreePolicy(costs, output, _read(head, trees, factor, sets))
+
+
+def _levels(booster: Any, head: dict[str, str]) -> dict[int, list[Any]]:
+    """Values of the categories of columns that LightGBM numbered itself: those of pandas' type."""
+    stored = booster.pandas_categorical or []
+    infos = head["feature_infos"].split()
+    # Columns of categories have a list of their codes in place of a range; constant ones have nothing.
+    coded = [k for k, info in enumerate(infos) if not info.startswith("[") and info != "none"]
+    if stored and len(coded) != len(stored):
+        raise ValueError(
+            f"model has categories of pandas' type in {len(stored)} columns and categories with codes in {len(coded)}, "
+            f"so it is not known which is which: leave constant columns out and train again, {AS_A_WHOLE}"
+        )
+    return dict(zip(coded, stored, strict=True)) if stored else {}
 
 
 def _sections(text: str) -> Iterator[dict[str, str]]:
@@ -82,17 +98,19 @@ def _output(model: Any, head: dict[str, str]) -> tuple[Output, float] | None:
     return None
 
 
-def _read(head: dict[str, str], trees: list[dict[str, str]], factor: float, costs: Costs) -> Trees:
+def _read(
+    head: dict[str, str], trees: list[dict[str, str]], factor: float, sets: CategorySets
+) -> Trees:
     n_outputs = int(head["num_tree_per_iteration"])
     average = "average_output" in head  # random forests
-    nodes, root = join_nodes([_nodes(tree, costs) for tree in trees])
+    nodes, root = join_nodes([_nodes(tree, sets) for tree in trees])
     # A forest divides by its rounds, flat trees by the number of trees.
     nodes["value"] = nodes["value"] * (factor * (n_outputs if average else 1))
     output = np.arange(len(trees)) % n_outputs
-    return assemble(nodes, root, np.zeros(n_outputs), output, average=average)
+    return assemble(nodes, root, np.zeros(n_outputs), output, average=average, sets=sets.all)
 
 
-def _nodes(tree: dict[str, str], costs: Costs) -> dict[str, Array]:
+def _nodes(tree: dict[str, str], sets: CategorySets) -> dict[str, Array]:
     """Nodes of one tree: first the internal ones, then the leaves."""
 
     def read(name: str, dtype: Any = np.float64) -> Array:
@@ -101,9 +119,8 @@ def _nodes(tree: dict[str, str], costs: Costs) -> dict[str, Array]:
     n_leaves = int(tree["num_leaves"])
     leaves, inner = np.zeros(n_leaves), n_leaves - 1
     kind, column = read("decision_type", np.int64), read("split_feature", np.int64)
-    if (categorical := column[kind & CATEGORICAL != 0]).size:
-        refuse_categories(costs, int(categorical[0]))
-    if (kind & ZERO != 0).any():
+    category = kind & CATEGORICAL != 0
+    if ((kind & ZERO != 0) & ~category).any():
         raise ValueError(
             "model takes zeros for missing values (zero_as_missing=True): train it without that, "
             + AS_A_WHOLE
@@ -111,6 +128,12 @@ def _nodes(tree: dict[str, str], costs: Costs) -> dict[str, Array]:
     threshold = read("threshold")
     # Without missing values in training LightGBM reads NaN as 0.
     missing_left = np.where(kind & NAN != 0, kind & DEFAULT_LEFT != 0, threshold >= 0.0)
+    missing_left &= ~category  # empty values are in no set
+    bounds, words = read("cat_boundaries", np.int64), read("cat_threshold", np.int64)
+    for node in np.flatnonzero(category):
+        number = int(threshold[node])
+        codes = bits_of(words[bounds[number] : bounds[number + 1]])
+        threshold[node] = sets.add(int(column[node]), codes)
 
     def child(name: str) -> Array:
         to = read(name, np.int64)  # -1 is the first leaf, -2 the second
@@ -123,6 +146,7 @@ def _nodes(tree: dict[str, str], costs: Costs) -> dict[str, Array]:
         "left": child("left_child"),
         "right": child("right_child"),
         "missing_left": np.concatenate([missing_left, leaves > 0]),
+        "category": np.concatenate([category, leaves > 0]),
         "value": np.concatenate([np.zeros(inner), read("leaf_value")])[:, None],
         "weight": np.concatenate([np.zeros(inner), count if len(count) == n_leaves else leaves]),
     }

@@ -17,7 +17,7 @@ from sklearn.ensemble import (
 
 from worthwhile.core.trees import join_nodes
 from worthwhile.costs import Costs
-from worthwhile.estimators.priced._columns import assemble, refuse_categories
+from worthwhile.estimators.priced._columns import CategorySets, assemble, bits_of
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
@@ -33,7 +33,7 @@ def from_sklearn_boosting(model: Any, costs: Costs) -> Policy | None:
 
     None for other models, for losses with another link (Poisson, gamma) and for boosting that
     starts from a model of yours, which reads features itself: such models are read as a whole.
-    Categorical features are refused. Internal nodes hold the mean of their leaves by training
+    Categories that are no numbers are refused. Internal nodes hold the mean of their leaves by training
     weight (scikit-learn's own are residuals before the Newton step). ``GradientBoosting...``
     refuses NaN, so nothing was learned about it: it follows the larger share of the training data.
 
@@ -89,25 +89,57 @@ def _gradient(model: Any, costs: Costs) -> Policy | None:
 def _histogram(model: Any, costs: Costs) -> Policy | None:
     if not is_classifier(model) and model.loss in ("gamma", "poisson"):
         return None
-    if model.is_categorical_ is not None and model.is_categorical_.any():
-        refuse_categories(costs, int(np.flatnonzero(model.is_categorical_)[0]))
+    columns, levels = _histogram_columns(model)
+    sets = CategorySets(costs, levels)
     nodes, root = join_nodes(
-        [_histogram_nodes(tree.nodes) for round_ in model._predictors for tree in round_]
-    )
+        [_histogram_nodes(tree, columns, levels, sets) for round_ in model._predictors for tree in round_]
+    )  # fmt: skip
     base = np.ravel(model._baseline_prediction)
     output = np.arange(len(root)) % len(base)
-    return TreePolicy(costs, _output(model, len(base)), assemble(nodes, root, base, output))
+    trees = assemble(nodes, root, base, output, sets=sets.all)
+    return TreePolicy(costs, _output(model, len(base)), trees)
 
 
-def _histogram_nodes(records: Array) -> dict[str, Array]:
+def _histogram_columns(model: Any) -> tuple[Array, dict[int, Any]]:
+    """Column of each feature as the trees number them, and the values of the categories of columns.
+
+    Where there are categories, they come first, numbered in the order of their values.
+    """
+    if model.is_categorical_ is None or not model.is_categorical_.any():
+        return np.arange(model.n_features_in_), {}
+    coded = np.flatnonzero(model.is_categorical_)
+    found = model._preprocessor.named_transformers_["encoder"].categories_
+    levels = [[v for v in values.tolist() if v == v and v is not None] for values in found]
+    columns = np.concatenate([coded, np.flatnonzero(~model.is_categorical_)])
+    return columns, dict(zip(coded.tolist(), levels, strict=True))
+
+
+def _histogram_nodes(
+    tree: Any, columns: Array, levels: dict[int, Any], sets: CategorySets
+) -> dict[str, Array]:
     """Nodes of a tree of ``HistGradientBoosting...``."""
+    records = tree.nodes
     leaf = records["is_leaf"].astype(bool)
+    column, threshold = columns[records["feature_idx"]], np.array(records["num_threshold"])
+    left, right = (np.where(leaf, -1, records[side].astype(np.int64)) for side in ("left", "right"))
+    missing_left = records["missing_go_to_left"].astype(bool)
+    category = records["is_categorical"].astype(bool) & ~leaf
+    # Values that are new go where empty ones go. Here they go right, so where that is the left side
+    # there, the sides are exchanged, and the set is that of the known values of the other one.
+    swapped = category & missing_left
+    for node in np.flatnonzero(category):
+        own = int(column[node])
+        codes = set(bits_of(tree.raw_left_cat_bitsets[records["bitset_idx"][node]]))
+        if swapped[node]:
+            codes = set(range(len(levels[own]))) - codes
+        threshold[node] = sets.add(own, sorted(codes))
     return {
-        "feature": records["feature_idx"].astype(np.int64),
-        "threshold": records["num_threshold"],
-        "left": np.where(leaf, -1, records["left"].astype(np.int64)),
-        "right": np.where(leaf, -1, records["right"].astype(np.int64)),
-        "missing_left": records["missing_go_to_left"].astype(bool),
+        "feature": column,
+        "threshold": threshold,
+        "left": np.where(swapped, right, left),
+        "right": np.where(swapped, left, right),
+        "missing_left": missing_left & ~category,
+        "category": category,
         "value": records["value"][:, None],
         "weight": records["count"],
     }

@@ -13,11 +13,11 @@ from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
 from worthwhile.estimators.priced._columns import (
     AS_A_WHOLE,
+    CategorySets,
     assemble,
     comes_from,
     is_booster,
     refuse_booster,
-    refuse_categories,
 )
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
@@ -39,8 +39,8 @@ def from_xgboost(model: Any, costs: Costs) -> Policy | None:
     """Read the trees of an ``XGBClassifier``, ``XGBRegressor``, ``XGBRanker`` or ``Booster``.
 
     None for other models, and for what these trees cannot express (objectives with another link,
-    linear boosters, leaves with a vector of targets): such models are read as a whole. Categorical
-    splits are refused, and so is a number that stands for missing values. An estimator stopped
+    linear boosters, leaves with a vector of targets): such models are read as a whole. Categories that
+    are no numbers are refused, and so is a number that stands for missing values. An estimator stopped
     early is read up to its best round, as it predicts. Internal nodes hold the mean of their leaves
     by Hessian (XGBoost's cover): the weights that XGBoost keeps there lack the learning rate.
 
@@ -74,7 +74,19 @@ def from_xgboost(model: Any, costs: Costs) -> Policy | None:
             + AS_A_WHOLE
         )
     n_trees = _used(model, boosted["model"])
-    return TreePolicy(costs, output, _read(learner, boosted["model"], dropped, n_trees, costs))
+    sets = CategorySets(costs, _levels(boosted["model"]))
+    return TreePolicy(costs, output, _read(learner, boosted["model"], dropped, n_trees, sets))
+
+
+def _levels(model: dict[str, Any]) -> dict[int, list[Any]]:
+    """Values of the categories of columns that XGBoost numbered itself: those of a frame."""
+    encoders = (model.get("cats") or {}).get("enc") or []
+    # Texts lie one after the other, with the places where they end.
+    return {
+        column: ["text"] * len(encoder["values"]) if "offsets" in encoder else encoder["values"]
+        for column, encoder in enumerate(encoders)
+        if encoder["values"]
+    }
 
 
 def _output(model: Any, learner: dict[str, Any]) -> Output | None:
@@ -107,37 +119,46 @@ def _used(model: Any, trees: dict[str, Any]) -> int:
 
 
 def _read(
-    learner: dict[str, Any], model: dict[str, Any], dropped: Any, n_trees: int, costs: Costs
+    learner: dict[str, Any], model: dict[str, Any], dropped: Any, n_trees: int, sets: CategorySets
 ) -> Trees:
     trees = model["trees"][:n_trees]
     # What dropping trees has left of each.
     kept = np.ones(n_trees) if dropped is None else np.asarray(dropped[:n_trees], dtype=np.float64)
     nodes, root = join_nodes(
-        [_nodes(tree, share, costs) for tree, share in zip(trees, kept, strict=True)]
+        [_nodes(tree, share, sets) for tree, share in zip(trees, kept, strict=True)]
     )
     output = np.asarray(model["tree_info"][:n_trees])
-    return assemble(nodes, root, _base(learner), output, single=True)
+    return assemble(nodes, root, _base(learner), output, single=True, sets=sets.all)
 
 
-def _nodes(tree: dict[str, Any], kept: float, costs: Costs) -> dict[str, Array]:
+def _nodes(tree: dict[str, Any], kept: float, sets: CategorySets) -> dict[str, Array]:
     """Nodes of one tree, whose values count ``kept`` times."""
 
     def read(name: str, dtype: Any) -> Array:
         return np.asarray(tree[name], dtype=dtype)
 
     left, column = read("left_children", np.int64), read("split_indices", np.int64)
-    kind = read("split_type", np.int64) if "split_type" in tree else np.zeros(len(left))
-    if (categorical := column[(kind == 1) & (left >= 0)]).size:
-        refuse_categories(costs, int(categorical[0]))
+    right, missing_left = read("right_children", np.int64), read("default_left", bool)
     # XGBoost goes left iff x < condition, in float32.
     condition = read("split_conditions", np.float32)
     before = np.nextafter(condition, np.float32(-np.inf))
+    threshold = np.where(np.isfinite(before), before.astype(np.float64), NEVER)
+    category = np.zeros(len(left), dtype=bool)
+    for node, start, size in zip(
+        *(tree.get(f"categories_{name}", ()) for name in ("nodes", "segments", "sizes")),
+        strict=True,
+    ):
+        category[node] = True
+        threshold[node] = sets.add(int(column[node]), tree["categories"][start : start + size])
+    # Members of XGBoost's sets go right.
+    left, right = np.where(category, right, left), np.where(category, left, right)
     return {
         "feature": column,
-        "threshold": np.where(np.isfinite(before), before.astype(np.float64), NEVER),
+        "threshold": threshold,
         "left": left,
-        "right": read("right_children", np.int64),
-        "missing_left": read("default_left", bool),
+        "right": right,
+        "missing_left": missing_left != category,
+        "category": category,
         "value": (condition.astype(np.float64) * kept)[:, None],
         "weight": read("sum_hessian", np.float64),
     }
