@@ -58,7 +58,11 @@ class Model:
 
 def describe_column(policy: Policy, column: int) -> dict[str, Any]:
     """Type of a column, and its choices where it has some."""
-    return {"type": "number", "choices": None}
+    if policy.columns is None:
+        return {"type": "number", "choices": None}
+    known = policy.columns[column]
+    choices = ["true", "false"] if known.kind == "boolean" else list(known.levels)
+    return {"type": known.kind, "choices": choices or None}
 
 
 class Models:

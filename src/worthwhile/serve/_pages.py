@@ -294,7 +294,7 @@ def _answered(fields: dict[str, str]) -> Any:
     if how == "unavailable":
         return {"unavailable": True}
     text = fields.get("value", "").strip()
-    if fields.get("type") == "number":
+    if fields.get("type") in ("number", "duration"):
         number = _number(text)
         if number is None:
             raise ValueError("Type a number, or use one of the other buttons.")
