@@ -274,6 +274,10 @@ def test_boosted_trees_are_pruned_where_their_score_changes_least(make, n_classe
         kept = PrunedForestClassifier(booster, 1e-12, solver="cut").fit(X[120:], y[120:])
         same = kept.predict_proba(X[120:])
         np.testing.assert_allclose(same, booster.predict_proba(X[120:]), atol=1e-12)
+        # A boosted tree that is pruned to its root goes on adding what the root says.
+        whole, bare = booster.policy_.trees, model.policy_.trees
+        assert bare.n_trees == whole.n_trees
+        assert (bare.value == whole.value[whole.root]).all()
 
 
 def test_score_changes_by_hand():

@@ -14,6 +14,7 @@ from worthwhile.estimators.boosting.booster import BinnedData, BoosterSettings
 from worthwhile.estimators.gates._boosted import Duo
 from worthwhile.estimators.gates._linear_fista import cheap_losses
 from worthwhile.estimators.gates._shares import shares_kl
+from worthwhile.policy.output import Output
 
 
 def priced(n_classes=2, n=400):
@@ -151,6 +152,21 @@ def test_scores_on_training_rows_are_those_of_the_policies():
         gate, cheap = pair_of.policies(iterate.pair, fitted.policy_.cheap.output)
     np.testing.assert_allclose(gate.batch(Z).raw[:, 0], iterate.pair.gate_score, atol=1e-12)
     np.testing.assert_allclose(cheap.batch(Z).raw.T, iterate.pair.cheap_scores, atol=1e-12)
+
+
+def test_policies_after_some_rounds_are_those_of_a_shorter_training():
+    X, y, costs = priced(3)
+    Z, codes = X.to_numpy(), np.unique(y, return_inverse=True)[1]
+    q, settings = np.random.default_rng(0).random(len(y)), BoosterSettings(lam=1e-4)
+    output = Output("logits", np.arange(3))
+    with Threads(1) as threads:
+        pair_of = duo(Z, codes, costs, threads, np.ones(len(y)), 3)
+        long, short = (pair_of.grow(q, settings, rounds) for rounds in (6, 2))
+        cut = [p.batch(Z).raw for p in pair_of.policies(long, output, 2)]
+        grown = [p.batch(Z).raw for p in pair_of.policies(short, output)]
+    for a, b in zip(cut, grown, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert np.abs(long.gate_score - short.gate_score).max() > 1e-3
 
 
 def test_trace_has_one_row_per_iteration_and_keeps_the_best():

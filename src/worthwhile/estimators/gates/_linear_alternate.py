@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.proximal import PricePenalty
+from worthwhile.estimators.gates._base import Task
 from worthwhile.estimators.gates._linear_fista import (
     Problem,
     Weights,
@@ -27,6 +28,7 @@ from worthwhile.estimators.gates._shares import (
     shares_kl,
     shares_lstsq,
 )
+from worthwhile.policy.gate import GATE_OUTPUT
 from worthwhile.policy.linear_tree import LinearTree, LinearTreePolicy
 from worthwhile.policy.output import Output
 
@@ -316,15 +318,15 @@ def best_support(
 
 
 def linear_policies(
-    fit: Fit, rows: StandardRows, costs: Costs, gate_output: Output, cheap_output: Output,
-    threshold: float = 0.0,
-) -> tuple[LinearTreePolicy, LinearTreePolicy]:  # fmt: skip
+    fit: Fit, rows: StandardRows, task: Task, threshold: float = 0.0
+) -> tuple[LinearTreePolicy, LinearTreePolicy]:
     """The gate, which sends what scores above the threshold, and the cheap model."""
+    costs = task.costs
     coef = np.zeros((costs.n_features, fit.weights.coef.shape[1]))
     coef[fit.columns] = fit.weights.coef / rows.scale[fit.columns][:, None]
     intercept = fit.weights.intercept - np.sum(rows.mean[:, None] * coef, axis=0)
-    gate = linear_policy(costs, gate_output, coef[:, :1], intercept[:1] - threshold, rows.mean)
-    cheap = linear_policy(costs, cheap_output, coef[:, 1:], intercept[1:], rows.mean)
+    gate = linear_policy(costs, GATE_OUTPUT, coef[:, :1], intercept[:1] - threshold, rows.mean)
+    cheap = linear_policy(costs, task.cheap_output, coef[:, 1:], intercept[1:], rows.mean)
     return gate, cheap
 
 

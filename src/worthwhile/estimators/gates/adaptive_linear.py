@@ -29,8 +29,6 @@ from worthwhile.estimators.gates._linear_alternate import (
     linear_policies,
     refit,
 )
-from worthwhile.policy.gate import GATE_OUTPUT
-from worthwhile.policy.linear_tree import LinearTreePolicy
 
 GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Loss that a feature of average price must save, for a sweep."""
@@ -194,7 +192,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             if self.refit_supports:
                 proposals = candidates([fit.support], rows.Z.shape[1])
                 fit = best_support(rows, proposals, task.costs, p_full, gamma, settings)
-        self.policy_ = task.compose(*self._policies(fit, rows, task))
+        self.policy_ = task.compose(*linear_policies(fit, rows, task))
         self.point_, self.n_iter_ = {"p_full": p_full, "gamma": gamma}, len(fit.trace)
         self.trace_ = self._trace(fit, rows, task)
 
@@ -202,7 +200,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         judge, lines = task.training_judge(), []
         for number, entry in enumerate(fit.trace):
             at = Fit(fit.columns, entry["weights"], entry["objective"], [])
-            verdict = judge(*self._policies(at, rows, task))
+            verdict = judge(*linear_policies(at, rows, task))
             line = {name: value for name, value in entry.items() if name != "weights"}
             lines.append({"iteration": number + 1, **line, **verdict.row()})
         return pd.DataFrame(lines)
@@ -214,7 +212,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             rows = _rows(task)
             for p_full, gamma, fit in self._fits(task, rows):
                 sweep.add(
-                    {"p_full": p_full, "gamma": gamma}, partial(self._policies, fit, rows, task)
+                    {"p_full": p_full, "gamma": gamma}, partial(linear_policies, fit, rows, task)
                 )
         self.n_iter_ = self.max_iter
         return sweep
@@ -241,11 +239,6 @@ class AdaptiveLinearClassifier(GatedClassifier):
                 fit = refit(rows, support, p_full, short, start)
                 start = fit.weights
                 yield p_full, np.nan, fit
-
-    def _policies(
-        self, fit: Fit, rows: StandardRows, task: Task, threshold: float = 0.0
-    ) -> tuple[LinearTreePolicy, LinearTreePolicy]:
-        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output, threshold)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Shares and gammas, cheapest first."""

@@ -30,8 +30,6 @@ from worthwhile.estimators.gates._linear_fista import (
     spread,
 )
 from worthwhile.estimators.gates._shares import FURTHEST
-from worthwhile.policy.gate import GATE_OUTPUT
-from worthwhile.policy.linear_tree import LinearTreePolicy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -139,7 +137,7 @@ class L1GateClassifier(GatedClassifier):
             rows = _rows(task)
             support = l1_order(rows, float(self.C))[: self.n_features]
             fit = Baseline(rows, support).fit(float(self.correct_weight))
-        gate, cheap = self._policies(fit, rows, task)
+        gate, cheap = linear_policies(fit, rows, task)
         self.policy_ = task.compose(gate, cheap)
         self.point_ = {"C": float(self.C), "correct_weight": float(self.correct_weight)}
         self.trace_ = pd.DataFrame([task.training_judge()(gate, cheap).row()])
@@ -159,14 +157,9 @@ class L1GateClassifier(GatedClassifier):
                     baseline = Baseline(rows, order[:size])
                     for weight in (*WEIGHT_STEPS, np.inf):
                         fit = baseline.fit(float(weight))
-                        maker = partial(self._policies, fit, rows, task)
+                        maker = partial(linear_policies, fit, rows, task)
                         sweep.add({"C": C, "correct_weight": float(weight)}, maker)
         return sweep
-
-    def _policies(
-        self, fit: Fit, rows: StandardRows, task: Task, threshold: float = 0.0
-    ) -> tuple[LinearTreePolicy, LinearTreePolicy]:
-        return linear_policies(fit, rows, task.costs, GATE_OUTPUT, task.cheap_output, threshold)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Strengths and weights, cheapest first."""
