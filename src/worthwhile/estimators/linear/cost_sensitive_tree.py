@@ -116,7 +116,7 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     rho : number, default=0.0001
         Weight of the l1 term, on standardised columns.
     max_depth : int, default=5
-        Levels of the tree.
+        Levels of nodes, as for :class:`SubmodularTreeClassifier`: 1 is a single linear model.
     tau : number, default=0.2
         Width of the soft step at a node, in label units.
     solver : {"block", "joint"}, default="block"

@@ -173,7 +173,9 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     max_depth : int, default=5
-        Levels of the full tree (2**max_depth - 1 nodes).
+        Levels of nodes in the full tree (2**max_depth - 1 nodes). Every node is a linear model, so 1 is
+        a single one, and a row passes ``max_depth`` of them; trees that split on one feature
+        (boosting, forests) count levels of splits instead.
     budget_per : {"node", "path"}, default="node"
         "path": ``budget`` is one total that is split evenly over the levels of a path.
     routing : {"hard", "soft"}, default="hard"
