@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-COUNTS = ("n_rounds_", "n_stages_")
+COUNTS = ("n_rounds_", "n_stages_", "n_trees_")
 """Where a fitted model keeps the number of stages that ``at(stage=...)`` may ask for."""
 
 GROWTH = 1.25

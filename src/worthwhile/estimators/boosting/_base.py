@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from worthwhile.core.boosting.leaves import add_values
@@ -18,6 +19,7 @@ from worthwhile.core.compile import say_if_cold
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, as_floats
+from worthwhile.estimators._shared.covering import covering, mean_bill, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.queries import read_qid
 from worthwhile.estimators._shared.validation import (
@@ -37,8 +39,8 @@ from worthwhile.policy.trees import TreePolicy
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
-GRID_DECADES = 4
-GRID_POINTS = 13
+GRID_ROUNDS = 100
+"""Rounds of the models whose bills make a grid, at most."""
 
 
 class Training:
@@ -329,10 +331,31 @@ class Miser(MiserParameters, ABC):
         return float((gains[priced] / prices[priced]).max() / scale)
 
     def trade_off_grid(self, X: Any, y: Any, qid: Any = None) -> list[dict[str, Any]]:
-        """Values of ``lam`` from :meth:`lam_max` down over four decades, then 0: cheapest first."""
+        """Values of ``lam`` from :meth:`lam_max`, which buys nothing, to 0: cheapest first.
+
+        Found by bisection on the mean bill of at most 2000 rows, so that there is a model for every
+        budget, whatever the prices.
+        """
         top = self.lam_max(X, y, qid=qid)
-        lams = [] if top == 0 else (top * np.logspace(0, -GRID_DECADES, GRID_POINTS)).tolist()
-        return [{"lam": lam} for lam in [*lams, 0.0]]
+        if top == 0:
+            return [{"lam": 0.0}]
+        rows = sample(X, y) if qid is None else [X, y]
+        shrunk = len(rows[1]) / len(y) if self.lam_scale == "sum" else 1.0
+        probe = clone(self).set_params(
+            n_rounds=min(int(self.n_rounds), GRID_ROUNDS), warm_start=False
+        )
+        probe._begin()
+        training = probe._read_all(*rows, None, None, qid)
+        with Threads(1) as threads:  # so few rows are not worth dividing
+            data = training.bin(threads)
+
+            def bill(lam: float) -> float:
+                model = copy.copy(probe).set_params(lam=lam * shrunk)
+                policy = model._boost(training, data, threads).policy_
+                return mean_bill(policy, training.X)
+
+            lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), 0.0])
+        return [{"lam": lam} for lam in lams]
 
     def _stored_params(self) -> dict[str, Any]:
         # A function cannot be stored; it only chose the round, which is done.

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.core.queries import Queries
 from worthwhile.costs import as_floats
+from worthwhile.estimators._shared.covering import covering, sample
 from worthwhile.estimators._shared.queries import RankingScore
 from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
 from worthwhile.estimators.exits._staged_model import EarlyExit, is_fitted
@@ -197,17 +199,32 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
         self._check_fitted()
         return QuerySession(self.policy_, documents, budget=budget, one_by_one=one_by_one)
 
-    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
-        """Values of ``threshold``, cheapest first, up to a size at which nobody leaves."""
+    def trade_off_grid(self, X: Any, y: Any, qid: Any = None) -> list[dict[str, Any]]:
+        """Values of ``threshold``, cheapest first, up to a size at which nobody leaves.
+
+        With ``qid``, gaps of the proximity rule are found by bisection on the mean bill; without,
+        nobody would leave, and they are multiples of the scores' standard deviation.
+        """
         if self.rule in ("rank", "capacity"):
             return [{"threshold": float(t)} for t in (5, 7, 10, 15, 20, 30, 50, 100, np.inf)]
         model = self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+        if qid is not None and not is_fitted(model):
+            model = self._staged_model(X, y, {"qid": qid})
         scores = np.asarray(model.predict(X) if is_fitted(model) else y, dtype=np.float64)
         if self.rule == "score":
             levels = np.quantile(scores, np.linspace(0.95, 0.05, 10)).tolist()
             return [{"threshold": level} for level in [*dict.fromkeys(levels), -np.inf]]
         spread = float(scores.std()) or 1.0
-        return [{"threshold": t} for t in [*(spread * np.array(GRID)).tolist(), np.inf]]
+        gaps = (spread * np.array(GRID)).tolist()
+        if qid is not None:
+            probe = clone(self).set_params(model=model)
+
+            def bill(threshold: float) -> float:
+                leaving = probe.set_params(threshold=threshold).fit(X, y)
+                return float(leaving.cost(X, qid=qid).mean())
+
+            gaps = covering(bill, gaps[::2])
+        return [{"threshold": t} for t in [*gaps, np.inf]]
 
 
 class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
@@ -296,7 +313,13 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         return super().cost(X, budget)
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
-        """Values of ``threshold`` from a little above 1 / K to 1, cheapest first."""
-        low = 1.0 / max(2, len(np.unique(y)))
-        shares = (0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
-        return [{"threshold": low + (1.0 - low) * share} for share in shares]
+        """Values of ``threshold`` from a little above 1 / K to 1, by bisection on the mean bill."""
+        X, y = sample(X, y)
+        probe = clone(self).set_params(model=self._staged_model(X, y, {}))
+        doubt = 1.0 - 1.0 / max(2, len(np.unique(y)))
+
+        def bill(share: float) -> float:
+            return float(probe.set_params(threshold=1.0 - doubt * share).fit(X, y).cost(X).mean())
+
+        shares = covering(bill, [0.99, 0.5, 0.1, 0.01, 0.0])
+        return [{"threshold": 1.0 - doubt * share} for share in shares]

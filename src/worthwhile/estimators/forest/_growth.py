@@ -26,6 +26,12 @@ MOST_THRESHOLDS = 1000
 
 UNLIMITED = 2**31 - 1
 
+FINE = 10**9
+"""Units that the dearest price is divided into where prices are raised to a power."""
+
+NEARLY_FREE = 1e-6
+"""What counts for nothing among prices raised to a power: with less power it counts for more."""
+
 
 @dataclass(frozen=True, eq=False)
 class ForestRows:
@@ -105,7 +111,8 @@ class Growth:
         threads: Threads,
     ) -> None:
         self.settings, self.rows, self.n_classes, self.threads = settings, rows, n_classes, threads
-        self._prices = _prices(flat, settings["free_on_path"])
+        power = float(settings["price_power"])
+        self._prices = _prices(softened(flat, power), settings["free_on_path"])
         self._codes = rows.codes.astype(np.int32)
         self._data = prepare(rows.X, settings["thresholds"], threads, _whole(rows.weight))
 
@@ -141,6 +148,24 @@ class Growth:
         drawn = np.random.default_rng(int(seed)).integers(n, size=n)
         weight: Floats = self.rows.weight * np.bincount(drawn, minlength=n)
         return weight if (weight > 0).any() else self.rows.weight
+
+
+def softened(flat: FlatCosts, power: float) -> FlatCosts:
+    """Prices and fees to a power, in units of the dearest purchase; 0 makes all features the same."""
+    if power == 1.0:
+        return flat
+    dearest = max(int(flat.alone.max(initial=0)), 1)
+
+    def raised(amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        shares = np.maximum(amounts / dearest, NEARLY_FREE) ** power
+        return np.maximum(np.rint(shares * FINE), 1).astype(np.int64)
+
+    if power == 0.0:
+        return flat._replace(price=np.ones_like(flat.price), fee=np.zeros_like(flat.fee))
+    fee = np.where(flat.fee > 0, raised(flat.fee), 0)
+    # Where there is a fee, a feature without a price of its own stays without.
+    price = np.where((flat.price == 0) & (flat.alone > 0), 0, raised(flat.price))
+    return flat._replace(price=price, fee=fee)
 
 
 def _prices(flat: FlatCosts, free_on_path: bool) -> Prices:

@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
-from worthwhile.costs import Costs, as_floats, budget_quanta
+from worthwhile.costs import Costs, budget_quanta
+from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.validation import read_validation, split_rows
 from worthwhile.estimators._shared.weights import drop_weightless, exact_weight, read_weight
@@ -31,6 +33,9 @@ Floats = npt.NDArray[np.float64]
 
 ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
 """The values that the paper chooses from."""
+
+GRID_POWERS, GRID_DEPTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.0), (1, 2, 4)
+"""Where a sweep over powers of the prices starts, and levels of short trees in it."""
 
 PILOT = 4
 """Trees grown both ways when validation rows decide how."""
@@ -78,6 +83,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
     free_on_path : bool, default=False
         Charge a split nothing for features, and groups, that the path to the node has bought. The
         paper charges the full price at every split; bills count a feature once in any case.
+    price_power : number, default=1.0
+        Splits are judged by prices to this power: 1 is the paper's forest, which reads cheap
+        features as long as they tell anything; 0 looks at the impurity alone. Bills are not touched.
     max_depth : int, optional
         Levels of splits; None means until leaves are pure.
     class_weight : dict or "balanced", optional
@@ -128,7 +136,11 @@ class BudgetedForestClassifier(CostAwareClassifier):
     (True, True)
     """
 
-    trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
+    trade_off_parameters: ClassVar[tuple[str, ...]] = (
+        "budget",
+        "price_power",
+        "max_depth",
+    )
     _renamed: ClassVar[dict[str, str]] = {"max_trees": "n_trees"}
     policy_: TreePolicy
     trace_: pd.DataFrame
@@ -151,6 +163,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         "n_thresholds": [StrOptions({"auto"}), Integral, "array-like"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
         "free_on_path": ["boolean"],
+        "price_power": [Interval(Real, 0, None, closed="left")],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
@@ -172,6 +185,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         n_thresholds: Any = "auto",
         bootstrap: bool | str = "auto",
         free_on_path: bool = False,
+        price_power: float = 1.0,
         max_depth: int | None = None,
         class_weight: Any = None,
         validation_fraction: float | None = 0.1,
@@ -189,6 +203,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         self.n_thresholds = n_thresholds
         self.bootstrap = bootstrap
         self.free_on_path = free_on_path
+        self.price_power = price_power
         self.max_depth = max_depth
         self.class_weight = class_weight
         self.validation_fraction = validation_fraction
@@ -322,6 +337,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
                 WorthwhileWarning,
                 stacklevel=3,
             )
+        self._divide(trees, kept, costs)
+
+    def _divide(self, trees: Trees, kept: int, costs: Costs) -> None:
         output = Output("votes", self.classes_)
         self.policy_ = TreePolicy(costs, output, trees.first(kept))
         self.rest_ = None
@@ -334,28 +352,49 @@ class BudgetedForestClassifier(CostAwareClassifier):
         self._check_fitted()
         return int(self._inner_policy.trees.n_trees)
 
-    def at(self, *, budget: float) -> BudgetedForestClassifier:
+    def at(
+        self, *, budget: float | None = None, stage: int | None = None
+    ) -> BudgetedForestClassifier:
         """The fitted forest under another budget, without growing anything: a prefix of the same trees.
 
-        ``alpha_`` stays as it was chosen.
+        ``alpha_`` stays as it was chosen. With ``stage`` instead: the first so many trees.
         """
         self._check_fitted()
+        if (budget is None) == (stage is None):
+            raise ValueError(f"budget={budget} and stage={stage} were given: give one of the two.")
         budget_quanta(budget)  # refuses what is no budget
         other = copy.copy(self)
-        other.budget = budget
-        trees = self._inner_policy.trees
+        trees, costs = self._inner_policy.trees, self._inner_policy.costs
         if self.rest_ is not None:
             trees = Trees.join([trees, self.rest_.trees])
-        other._keep(trees, self._inner_policy.costs)
+        if stage is None:
+            other.budget = float("inf") if budget is None else budget
+            other._keep(trees, costs)
+            return other
+        if not 0 <= stage <= trees.n_trees:
+            raise ValueError(
+                f"stage is {stage}: the forest has 0 to {trees.n_trees} trees to keep."
+            )
+        other._divide(trees, stage, costs)
         return other
 
     with_budget = once("with_budget", budget="budget")
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Budgets from the cheapest feature to all of them, in even ratios."""
-        costs = self._costs_for(X)
-        prices = as_floats(costs.flat.alone)
-        if not (prices > 0).any():
-            return [{"budget": float("inf")}]
-        low = float(prices[prices > 0].min())
-        return [{"budget": float(b)} for b in np.geomspace(low, max(costs.total, low), 12)]
+        """Short trees, then powers of the prices by bisection on the mean bill of five trees.
+
+        Every number of trees of each forest is a point of its own (``at(stage=...)``).
+        """
+        alone = self._costs_for(X).flat.alone
+        alone = np.unique(alone[alone > 0])
+        point: dict[str, Any] = {"budget": float("inf"), "price_power": 1.0}
+        if not len(alone):
+            return [point]
+        deepest = math.inf if self.max_depth is None else int(self.max_depth)
+        short = [{**point, "max_depth": depth} for depth in GRID_DEPTHS if depth < deepest]
+        whole = {**point, "max_depth": self.max_depth}
+        if y is None or len(alone) == 1:
+            return [*short, whole]
+        probe = clone(self).set_params(budget=float("inf"), n_trees=min(int(self.n_trees), 5))
+        found = covering(bill_of(probe, *sample(X, y), "price_power"), GRID_POWERS)
+        return [*short, *({**whole, "price_power": power} for power in found)]

@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import Costs
+from worthwhile.costs import Costs, as_floats
+from worthwhile.estimators._shared.covering import covering, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.validation import (
     code_labels,
@@ -371,13 +372,25 @@ class PrunedForestClassifier(CostAwareClassifier):
             )
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Values of ``lam`` from "nothing is worth buying" to a thousandth of an error for everything."""
-        costs = self._costs_for(X)
-        prices = np.array([float(price) for price in costs.prices.values()])
-        if not (prices > 0).any():
+        """Values of ``lam`` from "nothing is worth buying" on, by bisection on the mean bill.
+
+        One forest is enough for all of them.
+        """
+        alone = as_floats(self._costs_for(X).flat.alone)
+        if not (alone > 0).any():
             return [{"lam": 0.0}]
-        low, high = 1e-3 / costs.total, 1.0 / prices[prices > 0].min()
-        return [{"lam": float(lam)} for lam in np.geomspace(high, low, 12)]
+        low, high = 1e-3 / self._costs_for(X).total, 1.0 / alone[alone > 0].min()
+        start = np.geomspace(high, low, 12).tolist()
+        if y is None:
+            return [{"lam": lam} for lam in start]
+        pruned = copy.copy(self)
+        pruned.lam = low
+        pruned.fit(*sample(X, y))
+
+        def bill(lam: float) -> float:
+            return float(pruned.at(lam=lam).trace_["cost"][1])
+
+        return [{"lam": lam} for lam in covering(bill, [*start[::3], low, 0.0])]
 
     def _stored_params(self) -> dict[str, Any]:
         # The pruned trees hold all that prediction needs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from worthwhile.costs import Costs, as_floats
 from worthwhile.estimators._shared.calibration import best_slope
+from worthwhile.estimators._shared.covering import covering
 from worthwhile.policy.base import LARGEST, Policy
 from worthwhile.policy.linear_tree import LinearTree, LinearTreePolicy
 from worthwhile.policy.output import Output
@@ -19,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 
 SAMPLE = 4096
 """Training rows, evenly spaced, on which probabilities are calibrated and traces are measured."""
+
+FEW_FITS = 32
+"""Models whose bills make a grid of ``lam``, at most."""
 
 
 @dataclass(frozen=True)
@@ -147,13 +152,22 @@ def geometric_budgets(costs: Costs, levels: int, count: int = 12) -> list[float]
     return [float(round(step / 1e9, 9)) for step in steps]
 
 
-def lam_grid(costs: Costs, count: int = 12, dearest: float = 0.3) -> list[float]:
-    """Prices of one unit from "hardly buys anything" to "hardly counts", cheapest models first.
+def lam_points(
+    bill: Callable[[float], float] | None, costs: Costs, dearest: float = 0.3
+) -> list[dict[str, Any]]:
+    """Values of ``lam`` for a sweep, from hardly any purchase to all that is worth anything.
 
-    The loss lies between 0 and about 1, so a lam at which the mean feature costs 1 buys nothing;
-    ``dearest`` is what the mean feature costs at the first.
+    The loss lies between 0 and about 1, so that a feature is not bought where its price times lam is
+    about 1 (``dearest``). From there down by bisection on the mean bill of a lam; in even steps where
+    there are no labels to find bills with.
     """
-    if costs.total == 0.0:
-        return [0.0]
-    dear = costs.n_features / costs.total
-    return [float(f"{lam:.3g}") for lam in np.geomspace(dearest * dear, 1e-4 * dear, count)]
+    alone = as_floats(costs.flat.alone)
+    if not (alone > 0).any():
+        return [{"lam": 0.0}]
+    top, usual = dearest / alone[alone > 0].min(), costs.n_features / costs.total
+    if bill is None:
+        return [{"lam": float(f"{lam:.3g}")} for lam in np.geomspace(top, 1e-4 * usual, 12)]
+    while bill(top) > 0 and top < LARGEST:
+        top *= 10.0
+    start = [top, *(usual * s for s in (1.0, 0.1, 0.01, 0.001) if usual * s < top), 1e-6 * usual]
+    return [{"lam": float(f"{lam:.6g}")} for lam in covering(bill, start, FEW_FITS)]

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
+from worthwhile.estimators._shared.covering import mean_bill, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -37,7 +38,7 @@ from worthwhile.estimators.linear._cstc_fit import dense_start
 from worthwhile.estimators.linear._cstc_objective import BLOCK_ROWS, Topology
 from worthwhile.estimators.linear._cstc_refit import standardise, to_tree
 from worthwhile.estimators.linear._cstc_solver import State, solve_block, start
-from worthwhile.estimators.linear._targets import calibrate, class_targets, lam_grid
+from worthwhile.estimators.linear._targets import calibrate, class_targets, lam_points
 from worthwhile.policy.cascade import CascadePolicy
 from worthwhile.policy.linear_tree import LinearTree
 from worthwhile.policy.trees import TreePolicy
@@ -379,8 +380,18 @@ class CascadeClassifier(CostAwareClassifier):
         return pd.DataFrame(rows)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Values of ``lam`` from one that buys next to nothing to one that hardly counts prices."""
-        return [{"lam": lam} for lam in lam_grid(self._costs_for(X))]
+        """Values of ``lam`` from one that buys next to nothing on, by bisection on the mean bill."""
+        costs = self._costs_for(X)
+        if y is None:
+            return lam_points(None, costs)
+        probe = copy.copy(self)
+        ground = probe._prepare(*sample(X, y), None, None)
+
+        def bill(lam: float) -> float:
+            model = copy.copy(probe).set_params(lam=lam)._train(ground)
+            return mean_bill(model.policy_, ground.X)
+
+        return lam_points(bill, costs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

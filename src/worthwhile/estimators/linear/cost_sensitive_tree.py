@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import Costs
+from worthwhile.estimators._shared.covering import bill_of, sample
 from worthwhile.estimators.linear._base import (
     LinearTreeBase,
     LinearTreeClassifier,
@@ -16,8 +17,11 @@ from worthwhile.estimators.linear._base import (
 )
 from worthwhile.estimators.linear._cstc_fit import CstcSettings, fit_tree
 from worthwhile.estimators.linear._prune import prune
-from worthwhile.estimators.linear._targets import Targets, lam_grid
+from worthwhile.estimators.linear._targets import Targets, lam_points
 from worthwhile.policy.linear_tree import LinearTreePolicy
+
+FEW_ROWS = 1000
+"""Rows that bills for a grid are looked at with."""
 
 
 class _CostSensitiveTree(LinearTreeBase):
@@ -91,10 +95,11 @@ class _CostSensitiveTree(LinearTreeBase):
         return policy
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Values of ``lam`` from one that buys next to nothing to one that hardly counts prices."""
+        """Values of ``lam`` from one that buys next to nothing on, by bisection on the mean bill."""
         costs = self._costs_for(X)
         # Every level has a loss, and the norm over a path of equal nodes grows with its root.
-        return [{"lam": lam} for lam in lam_grid(costs, dearest=float(np.sqrt(self.max_depth)))]
+        bill = None if y is None else bill_of(self, *sample(X, y, most=FEW_ROWS), "lam")
+        return lam_points(bill, costs, dearest=float(np.sqrt(self.max_depth)))
 
 
 class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):

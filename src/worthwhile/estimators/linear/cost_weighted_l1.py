@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
+from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.proximal import PricePenalty
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
@@ -73,15 +75,19 @@ class _CostWeightedL1(CostAware):
         )
         self.policy_ = models[-1][1]
 
-    def _grid(self, X: Any, y: Any, Y: Floats) -> list[dict[str, Any]]:
-        X, costs = self._look_at(X, y, multi_output=True)
-        share = np.full(len(X), 1.0 / len(X))
+    def _grid(self, X: Any, y: Any, Y: Floats, slope: float = 1.0) -> list[dict[str, Any]]:
+        """From where the first feature enters down to where all have, by bisection on the bill."""
+        values, costs = self._look_at(X, y, multi_output=True)
+        share = np.full(len(values), 1.0 / len(values))
         with threadpool_limits(1), Threads(count_threads(self.n_jobs)) as threads:
-            columns = standardise(X, mo.column_means(X)[0], share, BLOCK_ROWS)
+            columns = standardise(values, mo.column_means(values)[0], share, BLOCK_ROWS)
             top = 2.0 * l1.silencing(columns.blocks, share, Y, PricePenalty.of(costs), threads.map)
         if top <= 0:
             return [{"lam": 0.0}]
-        return [{"lam": float(f"{lam:.4g}")} for lam in np.geomspace(0.8 * top, 1e-3 * top, 15)]
+        top *= 1.001 * slope
+        bill = bill_of(clone(self).set_params(n_path=2), *sample(X, y), "lam")
+        found = covering(bill, (top * np.logspace(0, -8, 9)).tolist())
+        return [{"lam": float(f"{lam:.6g}")} for lam in found]
 
 
 class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
@@ -168,12 +174,11 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         return self
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
-        """Values of ``lam`` from where the first feature enters down to a thousandth of it."""
+        """Values of ``lam`` from where the first feature enters down to where all have."""
         classes, codes = np.unique(y, return_inverse=True)
         Y = class_targets(codes, classes).Y
         # The slope of the log-loss at 0 is that of squares over 4 (+-1 labels) or 2.
-        grid = self._grid(X, y, Y)
-        return [{"lam": point["lam"] / (4.0 if Y.shape[1] == 1 else 2.0)} for point in grid]
+        return self._grid(X, y, Y, 0.25 if Y.shape[1] == 1 else 0.5)
 
 
 class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
@@ -241,5 +246,5 @@ class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
         return self
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
-        """Values of ``lam`` from where the first feature enters down to a thousandth of it."""
+        """Values of ``lam`` from where the first feature enters down to where all have."""
         return self._grid(X, y, value_targets(np.asarray(y, dtype=np.float64), None).Y)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import MOST_QUANTA, Costs, budget_quanta
+from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators.linear._astc_certificate import certificate_frame
 from worthwhile.estimators.linear._astc_grow import AstcSettings, Problem, as_tree, grow
 from worthwhile.estimators.linear._astc_inputs import TreeInputs
@@ -152,10 +153,23 @@ class _SubmodularTree(LinearTreeBase):
         )
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Budgets from the cheapest single purchase to all features split over the path."""
+        """Budgets from the cheapest single purchase on, found by bisection on the mean bill."""
         costs = self._costs_for(X)
         levels = self.max_depth if self.budget_per == "node" else 1
-        return [{"budget": budget} for budget in geometric_budgets(costs, levels)]
+        budgets = geometric_budgets(costs, levels)
+        if y is None or len(budgets) == 1:
+            return [{"budget": budget} for budget in budgets]
+        probe = clone(self).set_params(certify=False)
+        bill = bill_of(probe, *sample(X, y), "budget")
+        found = covering(bill, [0.0, budgets[0], *budgets[3::4], costs.total])
+        points: list[dict[str, Any]] = [{"budget": float(round(b, 9))} for b in found]
+        if self.budget_per == "path" or self.max_depth == 1 or len(found) == 1:
+            return points
+        # Below what a whole path buys: a purchase at the root alone.
+        below = [0.0] * (self.max_depth - 1)
+        first = covering(lambda b: bill([b, *below]), [budgets[0], max(bill(found[1]), budgets[0])])
+        alone = [{"budget": [float(round(b, 9)), *below]} for b in first]
+        return [points[0], *alone, *points[1:]]
 
 
 class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):

@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _deprecate_positional_args
 
+from worthwhile.costs import as_float, as_floats
+from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import GONE_IN
 from worthwhile.estimators._shared.validation import development_rows, read_validation
 from worthwhile.estimators.base import CostAwareClassifier
@@ -46,6 +49,9 @@ PAPER_LAMS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 """The trade-offs of section 5.1."""
 
 COACHES: dict[Any, type[Coach]] = {"reward": RewardCoach, "confidence": ConfidenceCoach}
+
+GRID_ROWS, GRID_ROUNDS, GRID_FOLDS, GRID_FITS = 800, 2, 3, 30
+"""Rows, rounds and folds of the policies whose bills make a grid, and how many of them, at most."""
 
 
 class DynamicSelectionClassifier(CostAwareClassifier):
@@ -334,8 +340,25 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         return twin
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """The paper's trade-offs, cheapest first."""
-        return [{"lam": lam} for lam in reversed(PAPER_LAMS)]
+        """Trade-offs from nothing bought to whatever helps, by bisection on the mean bill.
+
+        The policies whose bills are looked at are learned in few rounds on at most 800 rows.
+        """
+        flat = self._costs_for(X).flat
+        paid = as_floats(flat.alone[flat.alone > 0])
+        if not len(paid):
+            return [{"lam": 0.0}]
+        if y is None:
+            return [{"lam": lam} for lam in reversed(PAPER_LAMS)]
+        n_folds = None if self.n_folds is None else min(int(self.n_folds), GRID_FOLDS)
+        probe = clone(self).set_params(
+            max_iter=min(int(self.max_iter), GRID_ROUNDS), n_folds=n_folds, extra_lams=()
+        )
+        bill = bill_of(probe, *sample(X, y, GRID_ROWS), "lam")
+        # A margin of probabilities gains 2 at most, for the share of the cheapest purchase at least.
+        top = 2.0 * as_float(int(flat.total)) / float(paid.min())
+        steps = np.geomspace(top, 0.03, max(4, round(np.log10(top)) + 2)).tolist()
+        return [{"lam": lam} for lam in covering(bill, [*steps, 0.0], GRID_FITS)]
 
     # Looking inside ------------------------------------------------------------------------------
 
