@@ -275,9 +275,34 @@ def test_refusals_of_data():
 
 
 def test_trade_off_grid_is_cheapest_first():
-    X, _ = problem()
-    budgets = [point["budget"] for point in small(costs=[1, 2, 3, 4, 5]).trade_off_grid(X)]
-    assert budgets == sorted(budgets)
-    assert budgets[0] == pytest.approx(1)
-    assert budgets[-1] == pytest.approx(15)
-    assert small(costs=[0] * 5).trade_off_grid(X) == [{"budget": math.inf}]
+    X, y = problem()
+    grid = small(costs=[1, 2, 3, 4, 5]).trade_off_grid(X, y)
+    assert [point["max_depth"] for point in grid[:3]] == [1, 2, 4]
+    powers = [point["price_power"] for point in grid[3:]]
+    assert powers == sorted(powers, reverse=True)
+    assert powers[-1] == 0
+    assert all(point["budget"] == math.inf for point in grid)
+    assert small(costs=[0] * 5).trade_off_grid(X, y) == [{"budget": math.inf, "price_power": 1.0}]
+
+
+def test_less_power_of_the_prices_buys_what_is_dear():
+    X, y = problem()
+    prices = [1, 1, 1, 50, 100]
+    bills = [
+        small(costs=prices, price_power=power).fit(X, y).cost(X).mean() for power in (4.0, 1.0, 0.0)
+    ]
+    assert bills[0] <= bills[1] < bills[2]
+    same = [small(costs=[3] * 5, price_power=power).fit(X, y).predict(X) for power in (1.0, 0.0)]
+    assert (same[0] == same[1]).all()
+
+
+def test_stages_are_the_first_trees():
+    X, y = problem()
+    model = small().fit(X, y)
+    first = model.at(stage=1)
+    assert first.n_trees_ == 1
+    assert (first.at(stage=model.n_trees_).predict(X) == model.predict(X)).all()
+    with pytest.raises(ValueError, match="stage is 99: the forest has 0 to"):
+        model.at(stage=99)
+    with pytest.raises(ValueError, match="give one of the two"):
+        model.at(stage=1, budget=2)

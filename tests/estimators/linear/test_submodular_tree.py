@@ -245,8 +245,11 @@ def test_trace_and_grid_run_from_cheap_to_dear():
     assert (np.diff(model.trace_.score) >= -1e-9).all()
     assert model.trace_.cost.iloc[-1] == pytest.approx(model.cost(X).mean())
     grid = [point["budget"] for point in model.trade_off_grid(X, y)]
-    assert grid == sorted(grid)
-    assert grid[0] == 1.0
+    assert grid[0] == 0.0
+    assert grid[1] == [1.0, 0.0, 0.0]  # one purchase at the root
+    numbers = [budget for budget in grid if isinstance(budget, float)]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == sum(PRICES)
     assert SubmodularTreeRegressor(costs=np.zeros(6)).trade_off_grid(X, y) == [{"budget": 0.0}]
 
 

@@ -265,9 +265,12 @@ def test_scaling_all_prices_changes_nothing():
     assert ten.cost(X).tolist() == (10 * one.cost(X)).tolist()
 
 
-def test_the_grid_is_the_paper_s_cheapest_first(fitted):
+def test_the_grid_is_the_paper_s_where_there_are_no_labels(fitted):
     model, X, y = fitted
-    assert [p["lam"] for p in model.trade_off_grid(X, y)] == [2.0, 1.5, 1.0, 0.5, 0.25, 0.1, 0.0]
+    assert [p["lam"] for p in model.trade_off_grid(X)] == [2.0, 1.5, 1.0, 0.5, 0.25, 0.1, 0.0]
+    lams = [p["lam"] for p in model.trade_off_grid(X, y)]
+    assert lams == sorted(lams, reverse=True)
+    assert lams[-1] == 0
 
 
 def test_bad_arguments_are_refused(fitted):

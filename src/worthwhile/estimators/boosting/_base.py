@@ -336,7 +336,7 @@ class Miser(MiserParameters, ABC):
         Found by bisection on the mean bill of at most 2000 rows, so that there is a model for every
         budget, whatever the prices.
         """
-        top = self.lam_max(X, y, qid=qid)
+        top = 1.001 * self.lam_max(X, y, qid=qid)
         if top == 0:
             return [{"lam": 0.0}]
         rows = sample(X, y) if qid is None else [X, y]
@@ -351,7 +351,7 @@ class Miser(MiserParameters, ABC):
 
             def bill(lam: float) -> float:
                 model = copy.copy(probe).set_params(lam=lam * shrunk)
-                policy = model._boost(training, data, threads).policy_
+                policy = model._boost(training, data, threads)._inner_policy
                 return mean_bill(policy, training.X)
 
             lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), 0.0])

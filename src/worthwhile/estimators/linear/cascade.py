@@ -389,7 +389,7 @@ class CascadeClassifier(CostAwareClassifier):
 
         def bill(lam: float) -> float:
             model = copy.copy(probe).set_params(lam=lam)._train(ground)
-            return mean_bill(model.policy_, ground.X)
+            return mean_bill(model._inner_policy, ground.X)
 
         return lam_points(bill, costs)
 
