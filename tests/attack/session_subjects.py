@@ -113,7 +113,12 @@ def _frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
     data["groups"]["building"] = {"fee": "2.29", "features": ["noise_0"]}
     for name in ("scan", "room"):
         data["groups"][name]["within"] = ["clinic"]
-    return X, y, Costs.from_dict({**data, "evaluation": "0.013", "unit": "CAD"})
+    requires = [["dear_1", ["noise_0"]], ["noise_0", ["dear_2"]]]
+    return (
+        X,
+        y,
+        Costs.from_dict({**data, "requires": requires, "evaluation": "0.013", "unit": "CAD"}),
+    )
 
 
 def _array(n_classes: int) -> tuple[Array, Array, Costs]:
@@ -122,6 +127,9 @@ def _array(n_classes: int) -> tuple[Array, Array, Costs]:
     data = costs.to_dict()
     for group in data["groups"].values():
         group["features"] = [costs.index(f) for f in group["features"]]
+    data["requires"] = [
+        [costs.index(f), [costs.index(r) for r in needed]] for f, needed in data["requires"]
+    ]
     return X.to_numpy(), y, Costs.from_dict({**data, "names": None, "evaluation": "0"})
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from worthwhile._messages import some
 from worthwhile.costs._flat import FlatCosts, Mask
-from worthwhile.costs._forms import from_plain, made_columns, some_columns, to_plain
+from worthwhile.costs._forms import from_plain, made_columns, new_name, some_columns, to_plain
 from worthwhile.costs._money import (
     MOST_QUANTA,
     QUANTA_PER_UNIT,
@@ -22,7 +22,7 @@ from worthwhile.costs._money import (
     as_floats,
     to_quanta,
 )
-from worthwhile.costs._reading import read_groups, read_prices
+from worthwhile.costs._reading import in_order, read_groups, read_prices, read_requires
 from worthwhile.exceptions import CostsError
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ class Costs:
         (fee > 0, own prices 0). A feature may be in several groups, and a group may stand within
         others (a panel within a blood draw): then their fees are due as well, each once. A group
         that others stand within may list no features of its own.
+    requires : mapping of feature to feature or features, optional
+        What can be bought only with or after something else, such as ``{"biopsy": "scan"}``. Who wants
+        the one without having the other buys both, the required one first, or neither.
     evaluation : number, default=0
         Price of evaluating one tree or stage.
     unit : str, default=""
@@ -99,6 +102,7 @@ class Costs:
         prices: Mapping[str, Any] | Sequence[Any] | npt.NDArray[Any],
         groups: Mapping[str, Mapping[str, Any]] | None = None,
         *,
+        requires: Mapping[Any, Any] | None = None,
         evaluation: Any = 0,
         unit: str = "",
     ) -> None:
@@ -111,6 +115,7 @@ class Costs:
         self._members, self._within = structure.members, structure.within
         self._fee = np.array(structure.fees, dtype=np.int64)
         self._opens = structure.opens(len(amounts))
+        self._requires = read_requires(requires or {}, len(amounts), self.index)
         self._evaluation = to_quanta(evaluation, "evaluation")
         if not isinstance(unit, str):
             raise CostsError(
@@ -147,6 +152,11 @@ class Costs:
         return {f: as_decimal(q) for f, q in zip(self.features, self._price, strict=True)}
 
     @property
+    def own(self) -> npt.NDArray[np.int64]:
+        """Own price of each feature in quanta, in column order."""
+        return self._price
+
+    @property
     def groups(self) -> dict[str, Group]:
         """The groups with their fees, members and the groups that they stand within."""
         names, called = self._group_names, self.names_of
@@ -159,12 +169,41 @@ class Costs:
 
     def fees_of(self, feature: Feature) -> tuple[str, ...]:
         """Names of the groups whose fees a feature opens, all that they stand within included."""
-        return tuple(self.fee_names[g] for g in self.lists[1][self.index(feature)])
+        return tuple(self._group_names[g] for g in self.lists[1][self.index(feature)])
+
+    @cached_property
+    def fee_names(self) -> tuple[str, ...]:
+        """What the fees are called, in the order of ``flat.fee``: groups, then required features."""
+        taken = set(self._group_names)
+        values = (new_name(str(self.name(feature)), taken) for feature in self._required)
+        return (*self._group_names, *values)
 
     @property
-    def fee_names(self) -> tuple[str, ...]:
-        """What the fees are called, in the order of ``flat.fee``."""
-        return self._group_names
+    def requires(self) -> dict[Feature, tuple[Feature, ...]]:
+        """What each feature requires, of those that require something."""
+        return {
+            self.name(f): tuple(self.names_of(needed)) for f, needed in enumerate(self._requires) if needed
+        }  # fmt: skip
+
+    @cached_property
+    def requirements(self) -> list[tuple[int, ...]]:
+        """Columns that each column requires, directly or not; what is required comes first."""
+        return [in_order(f, self._requires) for f in range(self.n_features)]
+
+    @cached_property
+    def _required(self) -> list[int]:
+        """Columns that something requires."""
+        return sorted({f for needed in self._requires for f in needed})
+
+    def closed(self, acquired: Mask) -> Mask:
+        """Purchases (n, d) together with all that they require."""
+        if not self._required or not len(acquired):
+            return acquired
+        found = acquired.copy()
+        for feature, needed in enumerate(self.requirements):
+            if needed:
+                found[:, needed] |= acquired[:, [feature]]
+        return found
 
     @property
     def evaluation(self) -> Decimal:
@@ -188,8 +227,24 @@ class Costs:
 
     @cached_property
     def flat(self) -> FlatCosts:
-        """The same as plain arrays, for kernels."""
-        return FlatCosts.of(self._price, self._opens, self._fee, self._evaluation)
+        """The same as plain arrays, for kernels.
+
+        What something requires has its price as a fee here, which it opens itself and whatever
+        requires it, so that a set of features costs what it costs with all that it requires.
+        """
+        if not self._required:
+            return FlatCosts.of(self._price, self._opens, self._fee, self._evaluation)
+        price, value_fee = self._price.copy(), {}
+        for number, feature in enumerate(self._required):
+            value_fee[feature] = len(self._fee) + number
+        opens = []
+        for feature, needed in enumerate(self.requirements):
+            whole = (feature, *needed)
+            own = {g for f in whole for g in self._opens[f]}
+            opens.append(sorted(own | {value_fee[f] for f in whole if f in value_fee}))
+        price[self._required] = 0
+        fee = np.concatenate([self._fee, self._price[self._required]])
+        return FlatCosts.of(price, opens, fee, self._evaluation)
 
     @cached_property
     def lists(self) -> tuple[list[int], list[list[int]], list[int]]:
@@ -235,7 +290,7 @@ class Costs:
         return self.flat.bill(rows, evaluated).reshape(mask.shape[:-1])
 
     def price(self, acquired: Any, evaluated: Any = 0) -> Any:
-        """What a set of features costs together, each feature and each fee once.
+        """What a set of features costs together with all that it requires, each and each fee once.
 
         Parameters
         ----------
@@ -368,7 +423,7 @@ class Costs:
         """Read prices from a YAML file; errors say the line.
 
         The file has ``features`` (name: price), and may have ``groups`` (name: {fee, features,
-        within}), ``evaluation`` and ``unit``.
+        within}), ``requires`` (name: name or names), ``evaluation`` and ``unit``.
         """
         from worthwhile.costs._yaml import read_yaml
 

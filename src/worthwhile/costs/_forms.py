@@ -24,6 +24,7 @@ def some_columns(
     return {
         "prices": chosen if names is None else dict(zip(names, chosen, strict=True)),
         "groups": _renamed(costs.groups, call),
+        "requires": _required(costs.requires, call),
         "evaluation": costs.evaluation,
         "unit": costs.unit,
     }
@@ -50,6 +51,21 @@ def _renamed(groups: Mapping[str, Group], call: Mapping[Any, Any]) -> dict[str, 
         found = kept
 
 
+def _required(requires: Mapping[Any, Any], call: Mapping[Any, Any]) -> dict[Any, list[Any]]:
+    """What features require, called otherwise."""
+    found = {}
+    for feature, needed in requires.items():
+        if feature not in call:
+            continue
+        if missing := [f for f in needed if f not in call]:
+            raise CostsError(
+                f"{feature!r} requires {missing[0]!r}, which is not among the columns: add it, or leave "
+                f"{feature!r} out."
+            )
+        found[call[feature]] = [call[f] for f in needed]
+    return found
+
+
 def made_columns(costs: Costs, counts: Sequence[int]) -> dict[str, Any]:
     """Arguments of the prices of columns made from others; see :meth:`Costs.expanded`."""
     if len(counts) != costs.n_features:
@@ -64,7 +80,7 @@ def made_columns(costs: Costs, counts: Sequence[int]) -> dict[str, Any]:
         for g in flat.opens[flat.begin[source] : flat.begin[source + 1]]:
             fees[g] += columns
         if count > 1 and price:  # paid by whichever of them is read first
-            own[_new_name(str(costs.name(source)), taken)] = {"fee": price, "features": columns}
+            own[new_name(str(costs.name(source)), taken)] = {"fee": price, "features": columns}
             price = Decimal(0)
         prices += [price] * int(count)
     shared = {
@@ -79,7 +95,8 @@ def made_columns(costs: Costs, counts: Sequence[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _new_name(name: str, taken: set[str]) -> str:
+def new_name(name: str, taken: set[str]) -> str:
+    """A name for the fee that stands for a value, unlike all that are taken."""
     while name in taken:
         name = f"value of {name}"
     taken.add(name)
@@ -94,13 +111,16 @@ def to_plain(costs: Costs) -> dict[str, Any]:
         groups[name] = {"fee": _text(group.fee), "features": list(group.features)}
         if group.within:
             groups[name]["within"] = list(group.within)
-    return {
+    plain: dict[str, Any] = {
         "unit": costs.unit,
         "evaluation": _text(costs.evaluation),
         "names": None if names is None else list(names),
         "prices": [as_text(q) for q in costs.lists[0]],
         "groups": groups,
     }
+    if costs.requires:  # pairs: keys of plain data are text, which a column's number is not
+        plain["requires"] = [[f, list(needed)] for f, needed in costs.requires.items()]
+    return plain
 
 
 def _text(amount: Decimal) -> str:
@@ -115,6 +135,7 @@ def from_plain(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "prices": values if names is None else dict(zip(names, values, strict=True)),
         "groups": groups,
+        "requires": dict(data.get("requires", ())),
         "evaluation": Decimal(data["evaluation"]),
         "unit": data["unit"],
     }

@@ -135,3 +135,33 @@ def _read_within(name: str, within: Any, number: Mapping[str, int]) -> list[int]
             f"group {name!r} stands within {unknown[0]!r}, which is no group: the groups are {some(number)}."
         )
     return sorted({number[group] for group in outer})
+
+
+def read_requires(requires: Any, n_features: int, index: Callable[[Any], int]) -> list[list[int]]:
+    """The columns that each column requires, as given."""
+    found: list[list[int]] = [[] for _ in range(n_features)]
+    if not isinstance(requires, Mapping):
+        raise CostsError(
+            f"requires is a {type(requires).__name__}: give a mapping, {{'biopsy': 'scan'}} or {{'biopsy': ['scan']}}."
+        )
+    for feature, needed in requires.items():
+        if not isinstance(needed, (str, int, np.integer, Iterable)):
+            raise CostsError(
+                f"requires of {feature!r} is {needed!r}: give a feature, or a list of them."
+            )
+        names = needed if isinstance(needed, Iterable) and not isinstance(needed, str) else [needed]
+        found[index(feature)] = sorted({index(name) for name in names})
+    if (column := find_circle(found)) is not None:
+        name = next(feature for feature in requires if index(feature) == column)
+        raise CostsError(
+            f"{name!r} requires itself, by way of what it requires: remove one of these lines."
+        )
+    return found
+
+
+def in_order(column: int, requires: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """All that a column requires, what is required first."""
+    found: dict[int, None] = {}
+    for needed in requires[column]:
+        found |= dict.fromkeys((*in_order(needed, requires), needed))
+    return tuple(found)

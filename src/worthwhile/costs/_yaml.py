@@ -23,7 +23,7 @@ DEEPEST = 8
 LONGEST_KEY = 1000  # YAML looks no further than 1,024 characters for the colon behind a name
 WIDEST = 40  # comments stand behind the longest line up to this
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
-FIELDS = ("features", "groups", "evaluation", "unit")
+FIELDS = ("features", "groups", "requires", "evaluation", "unit")
 
 
 _FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -72,6 +72,8 @@ def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
     result: dict[str, Any] = {"prices": prices}
     if "groups" in fields:
         result["groups"] = reader.groups(fields["groups"], prices)
+    if "requires" in fields:
+        result["requires"] = reader.requires(fields["requires"], prices)
     if "evaluation" in fields:
         result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
     if "unit" in fields:
@@ -177,6 +179,25 @@ class _Reader:
             spec["within"] = [self.text(item, what) for item in items]
         return spec
 
+    def requires(self, node: yaml.Node, prices: dict[str, Decimal]) -> dict[str, list[str]]:
+        """What each feature requires."""
+        found: dict[str, list[str]] = {}
+        nodes = self.mapping(node, "requires")
+        for name, needed in nodes.items():
+            items = needed.value if isinstance(needed, yaml.SequenceNode) else [needed]
+            found[name] = [self.text(item, f"requires of {name!r}") for item in items]
+            for feature in (name, *found[name]):
+                if feature not in prices:
+                    raise self.error(
+                        needed, f"requires names {feature!r}, which has no price under 'features:'"
+                    )
+        place = {name: number for number, name in enumerate(prices)}
+        circle = find_circle([[place[f] for f in found.get(name, ())] for name in prices])
+        if circle is not None:
+            name = list(prices)[circle]
+            raise self.error(nodes[name], f"{name!r} requires itself, by way of what it requires")
+        return found
+
     def features(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> list[str]:
         """The members of a group."""
         if not isinstance(node, yaml.SequenceNode):
@@ -222,6 +243,11 @@ def write_yaml(
             if names:
                 spec += f", {field}: [{', '.join(_scalar(str(name)) for name in names)}]"
         lines.append(f"  {_key(name)}: {{{spec}}}")
+    if costs.requires:
+        lines.append("requires:")
+    for feature, needed in costs.requires.items():
+        listed = ", ".join(_scalar(str(name)) for name in needed)
+        lines.append(f"  {_key(str(feature))}: [{listed}]")
     write_whole(path, "\n".join(lines) + "\n")
 
 

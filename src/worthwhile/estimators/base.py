@@ -224,7 +224,7 @@ class CostAware(BaseEstimator):
             self.policy_.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
-        outcome = self.policy_.batch(X, limit, billed=billed or infinite is not None, **how)
+        outcome = self.policy_.serve(X, limit, billed=billed or infinite is not None, **how)
         if infinite is not None and (read := infinite & outcome.acquired).any():
             self._refuse_value(given, *(int(i) for i in np.argwhere(read)[0]))
         return outcome

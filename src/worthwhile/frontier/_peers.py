@@ -74,7 +74,7 @@ class Priced(CostAware):
         """Columns that were not selected become constant, so no tree uses them."""
         first = self._fresh().fit(values, y)
         gain = np.asarray(first.booster_.feature_importance("gain"), dtype=np.float64)
-        price = as_floats(costs.flat.price)
+        price = as_floats(costs.own)
         worth = gain / np.maximum(price, price[price > 0].min() / 1e3 if (price > 0).any() else 1.0)
         values = values.copy()
         values[:, np.argsort(-worth, kind="stable")[self.n_best :]] = 0.0
@@ -156,7 +156,7 @@ def lightgbm_cegb(
 ) -> Priced:  # fmt: skip
     """LightGBM's cost-efficient boosting; the penalty in its own unit, gain summed over rows."""
     priced = lightgbm(costs, classify, seed, leaves)
-    prices = as_floats(costs.flat.price)
+    prices = as_floats(costs.own)
     scale = prices.mean() if prices.mean() > 0 else 1.0
     # Lazy penalties are charged for every row that meets the feature, coupled ones once.
     most = 1.0 if penalty == "lazy" else float(rows)
@@ -184,7 +184,7 @@ def catboost(costs: Costs, classify: bool, seed: int, rows: int = 1) -> Priced:
     model = kind(
         iterations=100, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
     )
-    prices = as_floats(costs.flat.price)
+    prices = as_floats(costs.own)
     scale = prices.mean() if prices.mean() > 0 else 1.0
     grid = [
         {

@@ -57,7 +57,7 @@ def summarise_linear_tree(model: Any) -> list[NodeSummary]:
         have = masks[parent] if parent >= 0 else np.zeros(costs.n_features, dtype=bool)
         levels[node] = 0 if parent < 0 else levels[parent] + 1
         new = [int(a) for a in policy.buys(node) if not have[a]]
-        own = sum(int(costs.flat.price[a]) for a in new)
+        own = sum(int(costs.own[a]) for a in new)
         added = int(costs.quanta(masks[node])) - int(costs.quanta(have))
         summaries.append(
             NodeSummary(
@@ -75,7 +75,7 @@ def summarise_linear_tree(model: Any) -> list[NodeSummary]:
 
 
 def _priced(costs: Costs, features: list[int]) -> list[tuple[str, float]]:
-    return [(str(costs.name(a)), as_float(int(costs.flat.price[a]))) for a in features]
+    return [(str(costs.name(a)), as_float(int(costs.own[a]))) for a in features]
 
 
 def draw_linear_tree(model: Any, ax: Any = None, *, most: int = 4) -> Any:

@@ -78,7 +78,7 @@ class PurchasesDisplay:
         first = np.full(costs.n_features, np.inf)
         for tree, tested in reversed(list(enumerate(trees.tests(costs.n_features)))):
             first[tested] = tree + 1
-        groups, labels = _groups(as_floats(costs.flat.price))
+        groups, labels = _groups(as_floats(costs.own))
         stages = np.arange(trees.n_trees + 1)
         shares = np.array(
             [(first[group][None, :] <= stages[:, None]).mean(axis=1) for group in groups]

@@ -154,6 +154,13 @@ class Policy(ABC):
             np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
         )
 
+    def serve(
+        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
+    ) -> Outcome:
+        """A batch as its caller sees it: with what the purchases require."""
+        outcome = self.batch(X, limit, billed=billed, **how)
+        return outcome._replace(acquired=self.costs.closed(outcome.acquired))
+
     def bills(self, outcome: Outcome) -> npt.NDArray[np.int64]:
         """Bill of each row of a batch that was run with ``billed=True``, in quanta, (n,)."""
         return self.costs.quanta(outcome.acquired, outcome.evaluated)
@@ -201,7 +208,7 @@ def run_case(
             for feature in bundle:
                 bought[feature] = True
                 case.learn(feature, float(row[feature]))
-    return case.answer(), bought, case.evaluated
+    return case.answer(), policy.costs.closed(bought[None])[0], case.evaluated
 
 
 class Till:
@@ -209,6 +216,7 @@ class Till:
 
     def __init__(self, costs: Costs, limit: int | None) -> None:
         self._price, self._opens, self._fee = costs.lists
+        self._needs = costs.requirements if costs.requires else None
         self._evaluation = costs.flat.evaluation
         self._have: set[int] = set()
         self._open: set[int] = set()
@@ -233,8 +241,20 @@ class Till:
             if feature not in self._have
         ]
 
+    def closed(self, bundle: Bundle) -> Bundle:
+        """A bundle with all that it requires and the row does not have, what is required first."""
+        if self._needs is None:
+            return bundle
+        found: dict[int, None] = {}
+        for feature in bundle:
+            if feature not in self._have:
+                found |= dict.fromkeys(f for f in self._needs[feature] if f not in self._have)
+            found[feature] = None
+        return tuple(found)
+
     def amount(self, bundle: Bundle) -> int:
-        """What a bundle would cost now."""
+        """What a bundle would cost now, with all that it requires."""
+        bundle = self.closed(bundle)
         have, price = self._have, self._price
         own = sum(price[feature] for feature in bundle if feature not in have)
         return own + sum(self._fee[g] for fees in self._fees_of(bundle).values() for g in fees)
@@ -253,13 +273,13 @@ class Till:
         return found
 
     def buy(self, bundle: Bundle, evaluated: int) -> bool:
-        """Buy a whole bundle if it fits; say whether it did."""
+        """Buy a whole bundle, with all that it requires, if it fits; say whether it did."""
         amount = self.amount(bundle)
         left = self.left(evaluated)
         if left is not None and amount > left:
             return False
         self.spent += amount
-        self.take(bundle)
+        self.take(self.closed(bundle))
         return True
 
     def pay(self, bundle: Bundle) -> tuple[Bundle, dict[int, tuple[int, ...]]]:

@@ -87,7 +87,9 @@ def run_sessions(
         raise ValueError(f"on_failure is {on_failure!r}: it is 'raise' or 'answer'.")
     if not isinstance(extractors, Extractors):
         extractors = Extractors(extractors)
-    extractors.check(policy.costs, [int(column) for column in policy.reads])
+    reads = np.zeros((1, policy.n_features), dtype=bool)
+    reads[0, policy.reads] = True
+    extractors.check(policy.costs, np.flatnonzero(policy.costs.closed(reads)[0]).tolist())
     ids = list(ids)
     if wrong := [i for i in ids if not isinstance(i, Hashable)]:
         raise TypeError(

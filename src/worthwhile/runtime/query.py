@@ -146,6 +146,27 @@ class QuerySession(Storable):
             self._take(document, feature, told[document][feature], stated[document].get(feature))
         known = {(d, f) for d, said in told.items() for f in said}
         self._pending = [item for item in self._pending if item not in known]
+        self._drop_useless()
+
+    @quiet
+    def _drop_useless(self) -> None:
+        """What requires something that cannot be had cannot be had either."""
+        needs = self.policy.costs.requirements if self.policy.costs.requires else None
+        if needs is None or not any(account._gone for account in self._accounts):
+            return
+        kept = []
+        for document, feature in self._pending:
+            account = self._accounts[document]
+            if feature in account._set_aside or account._gone.isdisjoint(needs[feature]):
+                kept.append((document, feature))
+            else:
+                self._case.refuse(document, feature)
+        useful = {
+            (d, r) for d, f in kept if f not in self._accounts[d]._set_aside for r in needs[f]
+        }
+        self._pending = [
+            item for item in kept if item in useful or item[1] not in self._accounts[item[0]]._set_aside
+        ]  # fmt: skip
 
     def _of(self, values: Any) -> list[tuple[int, _Account]]:
         """Documents of a mapping, with their accounts."""
@@ -172,7 +193,10 @@ class QuerySession(Storable):
             return
         account._pay(feature, stated)
         account._known[feature] = value
-        self._case.learn(document, feature, value)
+        if feature in account._set_aside:
+            account._drawer[feature] = value
+        else:
+            self._case.learn(document, feature, value)
 
     def _check_money(
         self, told: Mapping[int, Mapping[int, Any]], stated: Mapping[int, Mapping[int, int]]
@@ -264,14 +288,20 @@ class QuerySession(Storable):
         left = self._left()
         drafts = {document: self._accounts[document]._till.copy() for document, _ in items}
         for document, feature in items:
-            draft = drafts[document]
-            amount = sum(price + fee for _, price, fee in draft.quote((feature,)))
-            if left is not None and amount > left:
+            draft, account = drafts[document], self._accounts[document]
+            amount, whole = draft.amount((feature,)), draft.closed((feature,))
+            if account._is_out(whole) or (left is not None and amount > left):
                 self._case.refuse(document, feature)
                 continue
             left = None if left is None else left - amount
-            draft.take((feature,))
-            self._pending.append((document, feature))
+            draft.take(whole)
+            account._set_aside.discard(feature)
+            account._set_aside.update(whole[:-1])
+            if feature in account._drawer:
+                self._case.learn(document, feature, account._drawer.pop(feature))
+                continue
+            new = [(document, f) for f in whole if f not in account._known]
+            self._pending += [item for item in new if item not in self._pending]
             if self.one_by_one:
                 return
 

@@ -76,6 +76,8 @@ class Session(Storable):
         self._words: dict[int, Any] = {}  # what was told of columns that are no plain numbers
         self._gone: set[int] = set()
         self._pending: list[int] = []  # planned purchases in order; their money is reserved
+        self._set_aside: set[int] = set()  # planned only because something wanted requires them
+        self._drawer: dict[int, float] = {}  # their values, until the case wants them
         self._asked: set[int] = set()
         self._offered: list[Feature] = []  # the first of the pending ones, as they were asked for
         self._evaluated = 0
@@ -124,16 +126,37 @@ class Session(Storable):
         self._note_event("tell", told, stated)
         if not stated and self._asked.issuperset(told) and None not in told.values():
             self._pay_list(tuple(told))  # the usual case, made quick for factors of many columns
-            self._case.learn_all(told)  # type: ignore[arg-type]
-            self._known.update(told)  # type: ignore[arg-type]
+            self._learn(told)  # type: ignore[arg-type]
         else:
             self._take_in(told, stated)
         self._offered = []
         self._pending = [f for f in self._pending if f not in told]
         if self._pending and self._gone:
-            # Without what cannot be had, the rest of its bundle may be of no use any more.
-            wanted = {f for bundle in self._case.wants(self._left()) for f in bundle}
-            self._pending = [f for f in self._pending if f in wanted]
+            self._drop_useless()
+
+    def _drop_useless(self) -> None:
+        """Without what cannot be had, the rest of its bundle may be of no use any more."""
+        wanted: set[int] = set()
+        for bundle in self._case.wants(self._left()):
+            if self._is_out(whole := self._till.closed(bundle)):
+                self._case.refuse(bundle)
+            else:
+                wanted.update(whole)
+        self._pending = [f for f in self._pending if f in wanted]
+
+    def _is_out(self, whole: Bundle) -> bool:
+        """Whether a bundle with all that it requires cannot be had."""
+        return not self._gone.isdisjoint(whole)
+
+    def _learn(self, told: dict[int, float]) -> None:
+        """Let the case know what it wants to know; what is only required waits until it does."""
+        self._known.update(told)
+        if self._set_aside:
+            aside = {f: value for f, value in told.items() if f in self._set_aside}
+            self._drawer.update(aside)
+            told = {f: value for f, value in told.items() if f not in aside}
+        if told:
+            self._case.learn_all(told)
 
     @property
     def done(self) -> bool:
@@ -186,14 +209,15 @@ class Session(Storable):
         return index in self._known or index in self._gone
 
     def quote(self, feature: Feature) -> float:
-        """What a feature would cost now."""
-        lines = self._till.quote((self._index(feature),))
-        return as_float(sum(price + fee for _, price, fee in lines))
+        """What a feature would cost now, with what it requires."""
+        return as_float(self._till.amount((self._index(feature),)))
 
     @quiet
     def why(self, feature: Feature) -> str:
         """In a few words, why a feature that was asked for is wanted."""
-        return self._case.why(self._index(feature))
+        if (index := self._index(feature)) in self._set_aside:
+            return "something that the model reads next requires it"
+        return self._case.why(index)
 
     def _raw(self) -> npt.NDArray[np.float64]:
         self._plan()
@@ -220,16 +244,29 @@ class Session(Storable):
             self._note_evaluations()
             if not bundles:
                 return
-            fitting = bundles if self._till.limit is None else self._affordable(bundles)
-            taken = itertools.islice(fitting, 1) if self.one_by_one else fitting
-            new = dict.fromkeys(itertools.chain.from_iterable(taken))
-            self._pending += [f for f in new if f not in self._known]
+            plain = self._till.limit is None and not self._gone
+            fitting = bundles if plain else self._affordable(bundles)
+            self._take_up(list(itertools.islice(fitting, 1) if self.one_by_one else fitting))
+
+    def _take_up(self, bundles: list[Bundle]) -> None:
+        """Line up some bundles with what they require; hand over what lies in the drawer."""
+        wanted = dict.fromkeys(itertools.chain.from_iterable(bundles))
+        whole = wanted
+        if self.policy.costs.requires:
+            whole = dict.fromkeys(f for bundle in bundles for f in self._till.closed(bundle))
+            self._set_aside.difference_update(wanted)
+            self._set_aside.update(f for f in whole if f not in wanted)
+        self._pending += [f for f in whole if f not in self._known]
+        for feature in wanted:
+            if feature in self._drawer:
+                self._case.learn(feature, self._drawer.pop(feature))
 
     def _affordable(self, bundles: Iterable[Bundle]) -> Iterator[Bundle]:
-        """The bundles that fit into what is left by those before; the others are refused."""
+        """The bundles that can be had and fit into what is left by those before; others are refused."""
         draft = self._till.copy()
         for bundle in bundles:
-            if draft.buy(bundle, self._case.evaluated):
+            out = self._gone and self._is_out(draft.closed(bundle))
+            if not out and draft.buy(bundle, self._case.evaluated):
                 yield bundle
             else:
                 self._case.refuse(bundle)
@@ -249,8 +286,7 @@ class Session(Storable):
                 self._case.refuse((feature,))
                 continue
             self._pay(feature, stated.get(feature))
-            self._known[feature] = value
-            self._case.learn(feature, value)
+            self._learn({feature: value})
 
     def _pay_list(self, features: tuple[int, ...]) -> None:
         """Pay list prices, and the fees that they open."""

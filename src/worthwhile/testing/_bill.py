@@ -52,6 +52,8 @@ def check_prices_are_those_given(subject: Subject) -> None:
     for feature, price in given.prices.items():
         if subject.costs.prices[feature] != price:
             raise Broken(f"{feature!r} has price {subject.costs.prices[feature]}, given {price}")
+    if subject.costs.requires != given.requires:
+        raise Broken(f"requires {subject.costs.requires}, given {given.requires}")
     if subject.costs.groups != given.groups or subject.costs.evaluation != given.evaluation:
         raise Broken(
             f"groups {subject.costs.groups} and evaluation {subject.costs.evaluation}, given "
@@ -74,6 +76,20 @@ def check_bill_can_be_recomputed(subject: Subject) -> None:
         if run.session.spent != float(expected):
             spent = run.session.spent
             subject.differs(row, "the bill", spent, float(expected), "in session.spent")
+
+
+@law(3)
+def check_requirements_are_bought(subject: Subject) -> None:
+    """Whoever buys a feature also buys what it requires, in a batch and, before it, in a session."""
+    costs = subject.costs
+    for feature, needed in costs.requires.items():
+        columns = [costs.index(f) for f in needed]
+        for row in np.flatnonzero(subject.answers().acquired[:, costs.index(feature)]).tolist():
+            if not subject.answers().acquired[row, columns].all():
+                raise Broken(f"row {row}: buys {feature!r} without {needed}", row)
+            order = drive(subject.model.session(one_by_one=True), subject.row(row)).order
+            if any(f not in order[: order.index(feature)] for f in needed):
+                raise Broken(f"row {row}: {feature!r} is asked for before {needed}", row)
 
 
 @law(3)

@@ -95,7 +95,7 @@ def _with_evaluation(costs: Costs) -> Costs:
 
 
 def _nested(costs: Costs) -> Costs:
-    """The same with fees that nest and cross: two groups in one that lists nothing itself."""
+    """The same with fees that nest and cross, and a feature that requires another."""
     data, first = costs.to_dict(), costs.features[0]
     outer = "all of it"
     for group in data["groups"].values():
@@ -104,7 +104,7 @@ def _nested(costs: Costs) -> Costs:
     data["groups"]["across"] = {
         "fee": "1.3", "features": [first, costs.features[-1]], "within": [outer]
     }  # fmt: skip
-    return Costs.from_dict(data)
+    return Costs.from_dict({**data, "requires": [[costs.features[-2], [first]]]})
 
 
 def _by_position(costs: Costs) -> Costs:
@@ -112,6 +112,10 @@ def _by_position(costs: Costs) -> Costs:
     data = costs.to_dict()
     for group in data["groups"].values():
         group["features"] = [costs.index(f) for f in group["features"]]
+    data["requires"] = [
+        [costs.index(f), [costs.index(needed) for needed in more]]
+        for f, more in costs.requires.items()
+    ]
     return Costs.from_dict({**data, "names": None})
 
 

@@ -176,7 +176,7 @@ class Miser(MiserParameters, ABC):
         earlier = self._inner_policy if self.warm_start and hasattr(self, "policy_") else None
         training = self._read_all(X, y, sample_weight, validation, qid)
         if cap is not None:
-            training.allowed = training.costs.flat.price <= cap
+            training.allowed = training.costs.own <= cap
         if training.weight is None and self.penalty != "row" and not self._vector():
             n_rows, n_features = training.X.shape
             TeamGrower.expect(n_rows, n_features, self.max_depth)

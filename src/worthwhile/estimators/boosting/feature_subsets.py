@@ -130,7 +130,7 @@ class FeatureSubsets(CostAware):
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """All distinct prices as caps, cheapest first."""
-        prices = as_floats(self._inner()._costs_for(X).flat.price)
+        prices = as_floats(self._inner()._costs_for(X).own)
         return [{"cap": cap} for cap in np.unique(prices).tolist()]
 
     def __sklearn_tags__(self) -> Any:

@@ -68,10 +68,10 @@ def _from_groups(costs: Costs, every: bool) -> dict[Name, list[int]]:
         lists = [(name, [costs.index(f) for f in g.features]) for name, g in costs.groups.items()]
     else:
         flat, members = costs.flat, costs.flat.members
-        found = [np.flatnonzero(members[:, g]) for g in range(len(costs.fee_names))]
+        found = [np.flatnonzero(members[:, g]) for g in range(len(costs.groups))]
         lists = [
             (name, columns.tolist())
-            for name, columns in zip(costs.fee_names, found, strict=True)
+            for name, columns in zip(costs.groups, found, strict=True)
             if _is_cheap_once_open(flat, members, columns)
         ]
         lists.sort(key=lambda item: -len(item[1]))  # of groups that nest, the outermost
