@@ -59,6 +59,10 @@ class Subject:
             for name, g in groups.items()
         ]
         self.evaluation = _quanta(stored["evaluation"])
+        index = self.policy.costs.index
+        self.requires = {
+            index(f): set(map(index, needed)) for f, needed in stored.get("requires", ())
+        }
         try:
             self.policy.check_budget()
             self.budgeted = True
@@ -70,6 +74,10 @@ class Subject:
         if not hasattr(self.X, "columns"):
             return rows
         return type(self.X)(rows, columns=self.X.columns)
+
+    def needed(self, column: int) -> set[int]:
+        """A column and all that it requires."""
+        return {column}.union(*(self.needed(c) for c in self.requires.get(column, ())))
 
     def bill(self, bought: set[int], evaluated: int) -> int:
         """What these columns cost at list prices, and that many evaluations; in quanta."""

@@ -266,7 +266,9 @@ class Sequence(Record):
             self.expect(f"the price of {name!r}, which is there", self.session.quote(name), 0)
         else:
             mine, paid = self.column((0, name)), self.bought(0)
-            whole = self.subject.bill({*paid, mine}, 0) - self.subject.bill(paid, 0)
+            have = {self.column(item) for item, value in self.told.items() if value is not None}
+            new = self.subject.needed(mine) - have
+            whole = self.subject.bill(paid | new, 0) - self.subject.bill(paid, 0)
             self.expect(f"the price of {name!r}", self.session.quote(name), whole / 10**9)
 
     def store(self) -> None:

@@ -15,7 +15,6 @@ from worthwhile.policy.gate import (
     GATE_OUTPUT,
     GatePolicy,
     check_translation,
-    repriced,
     shared_output,
     translate,
 )
@@ -323,9 +322,9 @@ def test_state_goes_round_and_bad_states_are_refused():
 def test_repricing_reaches_every_part():
     policy = composite(2, "gate", "linear")
     costs = Costs([7] * D, evaluation=2)
-    again = repriced(policy, costs)
+    again = policy.priced(costs)
     for part in (again, again.gate, again.cheap, again.existing, again.existing.gate):
         assert part.costs.to_dict() == costs.to_dict()
-    assert repriced(again, costs) is again
+    assert again.priced(costs) is again
     free = composite(2, "whole", "linear")
-    assert repriced(free, costs).existing.source is free.existing.source
+    assert free.priced(costs).existing.source is free.existing.source

@@ -85,6 +85,31 @@ class HonestTree(CostAwareRegressor):
         return self
 
 
+# Requests ----------------------------------------------------------------------------------------
+
+
+class SellsAlone(HonestTrees):
+    """Says nothing of what its purchases require."""
+
+    def acquired(self, X, budget=None, **request):
+        return self.policy_.batch(self._read(X)).acquired
+
+
+class BillsByTheOldList(HonestTrees):
+    def cost(self, X, budget=None, *, prices=None, unavailable=()):
+        return super().cost(X, budget, unavailable=unavailable)
+
+
+class BuysWhatIsNotThere(HonestTrees):
+    def acquired(self, X, budget=None, *, prices=None, unavailable=()):
+        return super().acquired(X, budget, prices=prices)
+
+
+class OneBudgetForAll(HonestTrees):
+    def _run(self, X, budget=None, **how):
+        return super()._run(X, None if budget is None else np.max(budget), **how)
+
+
 # Law 1 -------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from worthwhile._writing import write_whole
 from worthwhile.cli._codes import INTERRUPTED
-from worthwhile.cli._options import Model
+from worthwhile.cli._options import Model, Today, Unavailable, read_request
 from worthwhile.cli._terminal import explained, fail, money, notes, out, print_json
 from worthwhile.exceptions import SessionError
 
@@ -36,6 +36,8 @@ def ask(
             help="Keep the session in this file after every step, and resume it from there."
         ),
     ] = None,
+    price: Today = None,
+    unavailable: Unavailable = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON at the end.")
     ] = False,
@@ -55,7 +57,8 @@ def ask(
         if sys.stdin is None or sys.stdin.closed:
             fail("standard input is closed, so that nothing can be answered: run it in a terminal.")
         policy = load_policy(model)
-        case = _open(policy, budget, session)
+        request = read_request(policy.costs, price, unavailable)
+        case = _open(policy, budget, session, request)
         try:
             _drive(case, session)
         except (KeyboardInterrupt, EOFError):
@@ -65,14 +68,18 @@ def ask(
         _conclude(case, as_json)
 
 
-def _open(policy: Any, budget: float | None, path: Path | None) -> Any:
+def _open(policy: Any, budget: float | None, path: Path | None, request: dict[str, Any]) -> Any:
     from worthwhile.runtime import Session
 
     if path is None or not path.exists():
-        return Session(policy, budget=budget, one_by_one=True)
+        return Session(policy, budget=budget, one_by_one=True, **request)
     if budget is not None:
         raise ValueError(
             f"{path} holds a session with its own budget: leave --budget out to resume it."
+        )
+    if request["prices"] or request["unavailable"]:
+        raise ValueError(
+            f"{path} holds a session with its own prices: leave --price and --unavailable out to resume it."
         )
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))

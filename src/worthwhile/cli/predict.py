@@ -13,7 +13,7 @@ import typer
 from worthwhile._messages import some
 from worthwhile._progress import progress
 from worthwhile._writing import open_whole
-from worthwhile.cli._options import Data
+from worthwhile.cli._options import Data, Today, Unavailable, read_request
 from worthwhile.cli._terminal import check_output, explained, money, notes, print_json
 
 
@@ -41,6 +41,8 @@ def predict(
         bool,
         typer.Option(help="Write what was bought for each row, as a JSON list."),
     ] = True,
+    price: Today = None,
+    unavailable: Unavailable = None,
     trusted: Annotated[
         list[str] | None, typer.Option(help="Type of another library to trust.")
     ] = None,
@@ -58,8 +60,9 @@ def predict(
     with explained():
         check_output(output, force=force)
         estimator = load(model, trusted=trusted or [])
+        request = {"budget": budget, **read_request(estimator.costs_, price, unavailable)}
         with open_whole(output, text=True) as file:
-            summary = _write(estimator, data, file, Output(row_id, bought, budget))
+            summary = _write(estimator, data, file, Output(row_id, bought, request))
         if as_json:
             print_json(summary | {"output": str(output)})
         else:
@@ -73,7 +76,7 @@ class Output:
 
     row_id: str | None
     bought: bool
-    budget: float | None
+    request: dict[str, Any]
 
 
 def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str, Any]:
@@ -98,16 +101,14 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
 
 def _answers(estimator: Any, X: Any, how: Output) -> dict[str, Any]:
     """The columns of the output."""
-    answers = {"prediction": estimator.predict(X, budget=how.budget)}
+    answers = {"prediction": estimator.predict(X, **how.request)}
     if estimator.policy_.output.has_probabilities:
-        shares = estimator.predict_proba(X, budget=how.budget)
+        shares = estimator.predict_proba(X, **how.request)
         classes = estimator.policy_.output.classes
         answers |= {f"P({label})": share for label, share in zip(classes, shares.T, strict=True)}
-    answers["cost"] = estimator.cost(X, budget=how.budget)
+    answers["cost"] = estimator.cost(X, **how.request)
     if how.bought:
-        answers["bought"] = _lists(
-            estimator.acquired(X, budget=how.budget), estimator.costs_.features
-        )
+        answers["bought"] = _lists(estimator.acquired(X, **how.request), estimator.costs_.features)
     return answers
 
 

@@ -6,12 +6,14 @@ from worthwhile.costs._measure import Timing
 from worthwhile.costs._money import (
     EXACT,
     MOST_QUANTA,
+    NO_LIMIT,
     QUANTA_PER_UNIT,
     add_amounts,
     as_decimal,
     as_float,
     as_floats,
     as_text,
+    budget_limits,
     budget_quanta,
     to_quanta,
 )
@@ -19,6 +21,7 @@ from worthwhile.costs._money import (
 __all__ = [
     "EXACT",
     "MOST_QUANTA",
+    "NO_LIMIT",
     "QUANTA_PER_UNIT",
     "Costs",
     "FlatCosts",
@@ -29,6 +32,7 @@ __all__ = [
     "as_float",
     "as_floats",
     "as_text",
+    "budget_limits",
     "budget_quanta",
     "to_quanta",
 ]

@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from worthwhile._messages import some
 from worthwhile.costs._flat import FlatCosts, Mask
-from worthwhile.costs._forms import from_plain, made_columns, new_name, some_columns, to_plain
+from worthwhile.costs._forms import (
+    from_plain,
+    made_columns,
+    new_name,
+    some_columns,
+    structure_of,
+    to_plain,
+    with_prices,
+)
 from worthwhile.costs._money import (
     MOST_QUANTA,
     QUANTA_PER_UNIT,
@@ -195,6 +203,13 @@ class Costs:
         """Columns that something requires."""
         return sorted({f for needed in self._requires for f in needed})
 
+    def dependents(self, columns: Iterable[int]) -> list[int]:
+        """Some columns and all that require one of them, ascending."""
+        given = set(columns)
+        return [
+            f for f in range(self.n_features) if f in given or not given.isdisjoint(self.requirements[f])
+        ] if given else []  # fmt: skip
+
     def closed(self, acquired: Mask) -> Mask:
         """Purchases (n, d) together with all that they require."""
         if not self._required or not len(acquired):
@@ -280,6 +295,12 @@ class Costs:
             else f"the features have no names; use a column index from 0 to {self.n_features - 1}"
         )
         raise CostsError(f"unknown feature {feature!r}: {known}.")
+
+    def columns_of(self, features: Any, what: str) -> list[int]:
+        """Columns of a list of features, which is called ``what`` where it is refused."""
+        if isinstance(features, (str, bytes)) or not isinstance(features, Iterable):
+            raise CostsError(f"{what} is {features!r}: give a list of features.")
+        return sorted({self.index(feature) for feature in features})
 
     # What things cost ----------------------------------------------------------------------------
 
@@ -392,6 +413,30 @@ class Costs:
             costs = cls(costs)
         resolved: Costs = costs.resolve(n_features, names)
         return resolved
+
+    def today(self, prices: Any) -> Costs:
+        """The same features, groups and requirements at other prices.
+
+        Parameters
+        ----------
+        prices : mapping or Costs
+            Amounts by feature, by group (its fee) or for ``"evaluation"``; what is not named stays.
+            Or a ``Costs`` with the same features, groups and requirements.
+
+        Examples
+        --------
+        >>> costs = Costs({"age": 1, "chol": 5}, groups={"blood": {"fee": 2, "features": ["chol"]}})
+        >>> costs.today({"chol": 4.5, "blood": 0}).price(["age", "chol"])
+        5.5
+        """
+        if not isinstance(prices, Costs):
+            return type(self)(**with_prices(self, prices))
+        if prices.n_features != self.n_features or structure_of(prices) != structure_of(self):
+            raise CostsError(
+                "prices has other features, groups or requirements than the model's costs: change amounts "
+                "alone, or give a mapping from features and groups to their prices of today."
+            )
+        return prices
 
     def expanded(self, counts: Sequence[int]) -> Costs:
         """Prices of columns that are made from features: feature ``s`` becomes ``counts[s]`` columns.

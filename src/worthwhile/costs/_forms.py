@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from worthwhile.costs._money import EXACT, as_decimal, as_text
+from worthwhile.costs._money import EXACT, as_decimal, as_text, to_quanta
 from worthwhile.exceptions import CostsError
 
 if TYPE_CHECKING:
@@ -101,6 +101,45 @@ def new_name(name: str, taken: set[str]) -> str:
         name = f"value of {name}"
     taken.add(name)
     return name
+
+
+def with_prices(costs: Costs, prices: Any) -> dict[str, Any]:
+    """Arguments of the same structure at other prices; see :meth:`Costs.today`."""
+    data, features = to_plain(costs), costs.features
+    if not isinstance(prices, Mapping):
+        raise CostsError(
+            f"prices is a {type(prices).__name__}: give a mapping from features and groups to their prices of "
+            "today, or a Costs with the same features, groups and requirements."
+        )
+    for name, amount in prices.items():
+        in_groups = isinstance(name, str) and name in data["groups"]
+        if name in features and in_groups:
+            raise CostsError(
+                f"prices names {name!r}, which is a feature and a group: give a Costs instead."
+            )
+        if in_groups:
+            data["groups"][name]["fee"] = to_quanta(amount, f"fee of group {name!r}")
+        elif name == "evaluation" and name not in features:
+            data["evaluation"] = to_quanta(amount, "evaluation")
+        else:
+            data["prices"][costs.index(name)] = to_quanta(amount, f"price of {name!r}")
+    # What was not named is text still.
+    amounts = [as_text(p) if isinstance(p, int) else p for p in data["prices"]]
+    for group in data["groups"].values():
+        group["fee"] = as_text(group["fee"]) if isinstance(group["fee"], int) else group["fee"]
+    if isinstance(data["evaluation"], int):
+        data["evaluation"] = as_text(data["evaluation"])
+    return from_plain({**data, "prices": amounts})
+
+
+def structure_of(costs: Costs) -> dict[str, Any]:
+    """Everything but the amounts."""
+    data = to_plain(costs)
+    groups = {
+        name: (sorted(map(str, g["features"])), sorted(g.get("within", ())))
+        for name, g in data["groups"].items()
+    }
+    return {"names": data["names"], "groups": groups, "requires": data.get("requires", [])}
 
 
 def to_plain(costs: Costs) -> dict[str, Any]:

@@ -126,6 +126,22 @@ def as_floats(quanta: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     return np.asarray(quanta, dtype=np.float64) / QUANTA_PER_UNIT
 
 
+NO_LIMIT = 2**62
+"""In arrays of limits: more than any bill."""
+
+
+def budget_limits(budget: Any, n_rows: int) -> int | npt.NDArray[np.int64] | None:
+    """Read a budget for all rows, or an array of them, one per row."""
+    if budget is None or np.ndim(budget) == 0:
+        return budget_quanta(budget)
+    if np.shape(budget) != (n_rows,):
+        raise ValueError(
+            f"budget has shape {np.shape(budget)} for {n_rows} rows: give one number, or one for each row."
+        )
+    limits = [budget_quanta(one) for one in list(budget)]
+    return np.array([NO_LIMIT if limit is None else limit for limit in limits], dtype=np.int64)
+
+
 def budget_quanta(budget: Any) -> int | None:
     """Read a budget: None is unlimited; otherwise rounded *down*, so it is never overspent."""
     if budget is None:

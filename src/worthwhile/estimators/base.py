@@ -27,7 +27,7 @@ from worthwhile.columns.cells import cells, to_float
 from worthwhile.columns.table import column_at, dense, places_of
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
-from worthwhile.costs import Costs, as_floats, budget_quanta
+from worthwhile.costs import Costs, as_floats, budget_limits
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.policy.base import Outcome, Policy
@@ -216,18 +216,29 @@ class CostAware(BaseEstimator):
     # Predicting ----------------------------------------------------------------------------------
 
     @quiet
-    def _run(self, X: Any, budget: Any = None, *, billed: bool = True, **how: Any) -> Outcome:
+    def _run(
+        self, X: Any, budget: Any = None, *, billed: bool = True, prices: Any = None, unavailable: Any = (),
+        **how: Any,
+    ) -> Outcome:  # fmt: skip
         """Everything about a batch in one pass; ``how`` goes to the policy."""
         given, X = X, self._read(X)
-        limit = budget_quanta(budget)
-        if limit is not None:
-            self.policy_.check_budget()
+        policy, limit = self._policy_at(prices), budget_limits(budget, len(X))
+        missing = policy.costs.columns_of(unavailable, "unavailable")
+        if limit is not None or not set(missing).isdisjoint(policy.reads.tolist()):
+            policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
-        outcome = self.policy_.serve(X, limit, billed=billed or infinite is not None, **how)
+        outcome = policy.serve(
+            X, limit, unavailable=missing, billed=billed or infinite is not None, **how
+        )
         if infinite is not None and (read := infinite & outcome.acquired).any():
             self._refuse_value(given, *(int(i) for i in np.argwhere(read)[0]))
         return outcome
+
+    def _policy_at(self, prices: Any) -> Policy:
+        """The policy at the prices of today."""
+        self._check_fitted()
+        return self.policy_ if prices is None else self.policy_.priced(self.costs_.today(prices))
 
     def _refuse_value(self, X: Any, row: int, column: int) -> NoReturn:
         """Say what is wrong with a value that was bought and stands as infinity."""
@@ -250,35 +261,51 @@ class CostAware(BaseEstimator):
             f"X has an infinite value {where}: use NaN for a value that came back empty, or a finite number."
         )
 
-    def predict(self, X: Any, budget: Any = None) -> npt.NDArray[Any]:
+    def predict(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> npt.NDArray[Any]:
         """Predict, buying for each row what it needs.
 
         Parameters
         ----------
         X : array or frame (n, d)
             Only values that are bought are looked at.
-        budget : number, optional
-            Never spend more than this on a row.
+        budget : number, or array (n,), optional
+            Never spend more than this on a row, or on each row.
+        prices : mapping or Costs, optional
+            Prices of today, as for :meth:`worthwhile.Costs.today`. Budgets and bills go by them; what
+            is bought does only where the model's ``policy_.chooses_by_price`` says so.
+        unavailable : list of features
+            Columns that are not to be had for these rows, nor is what requires them.
 
         Returns
         -------
         array (n,)
         """
-        raw = self._run(X, budget, billed=False).raw
+        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
         return self.policy_.output.predict(raw)
 
-    def acquired(self, X: Any, budget: Any = None) -> npt.NDArray[np.bool_]:
-        """What is bought for each row, bool (n, d)."""
-        return self._run(X, budget).acquired
+    def acquired(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> npt.NDArray[np.bool_]:
+        """What is bought for each row, bool (n, d); parameters as for :meth:`predict`."""
+        return self._run(X, budget, prices=prices, unavailable=unavailable).acquired
 
-    def cost(self, X: Any, budget: Any = None) -> Floats:
-        """The bill of each row, float64 (n,): features and fees once, and the evaluations."""
-        outcome = self._run(X, budget)
-        return as_floats(self.policy_.bills(outcome))
+    def cost(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> Floats:
+        """The bill of each row, float64 (n,): features and fees once, and the evaluations.
 
-    def evaluated(self, X: Any, budget: Any = None) -> npt.NDArray[np.int64]:
-        """Trees or stages evaluated for each row, int (n,)."""
-        return self._run(X, budget, billed=False).evaluated
+        Parameters as for :meth:`predict`.
+        """
+        outcome = self._run(X, budget, prices=prices, unavailable=unavailable)
+        return as_floats(self._policy_at(prices).bills(outcome))
+
+    def evaluated(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> npt.NDArray[np.int64]:
+        """Trees or stages evaluated for each row, int (n,); parameters as for :meth:`predict`."""
+        return self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).evaluated
 
     @property
     def costs_(self) -> Costs:
@@ -288,10 +315,14 @@ class CostAware(BaseEstimator):
 
     # On demand -----------------------------------------------------------------------------------
 
-    def session(self, budget: Any = None, one_by_one: bool = False) -> Session:
+    def session(
+        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = ()
+    ) -> Session:  # fmt: skip
         """Start predicting one case on demand; see :class:`~worthwhile.Session`."""
         self._check_fitted()
-        return Session(self.policy_, budget=budget, one_by_one=one_by_one)
+        return Session(
+            self.policy_, budget=budget, one_by_one=one_by_one, prices=prices, unavailable=unavailable
+        )  # fmt: skip
 
     def predict_with(
         self,
@@ -301,17 +332,21 @@ class CostAware(BaseEstimator):
         *,
         on_failure: str = "raise",
         resume: Sequence[Session] | Mapping[Any, Session] | None = None,
+        prices: Any = None,
+        unavailable: Any = (),
     ) -> Answers:
         """Predict for many ids, fetching each feature in bulk for the rows that want it now.
 
         See :class:`~worthwhile.Extractors` for failures, retries and time-outs. When the run is
         stopped, by an extractor that fails or by Ctrl-C, the exception has ``sessions`` with
-        everything already bought: ``resume=error.sessions`` goes on with them.
+        everything already bought: ``resume=error.sessions`` goes on with them. ``budget``, ``prices``
+        and ``unavailable`` as for :meth:`predict`, with one budget or one per id.
         """
         self._check_fitted()
         return run_sessions(
-            self.policy_, extractors, ids, budget, on_failure=on_failure, sessions=resume
-        )
+            self.policy_, extractors, ids, budget, on_failure=on_failure, sessions=resume, prices=prices,
+            unavailable=unavailable,
+        )  # fmt: skip
 
     # Files and tags ------------------------------------------------------------------------------
 
@@ -381,21 +416,27 @@ class CostAwareClassifier(ClassifierMixin, CostAware):
         return np.asarray(codes, dtype=np.intp)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any, budget: Any = None) -> Floats:
+    def predict_proba(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> Floats:
         """Probability of each class, (n, n_classes), in the order of ``classes_``."""
-        raw = self._run(X, budget, billed=False).raw
+        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
         return self.policy_.output.probabilities(raw)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
+    def predict_log_proba(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> Floats:
         """Logarithm of :meth:`predict_proba`."""
-        probabilities = self.predict_proba(X, budget)
+        probabilities = self.predict_proba(X, budget, prices=prices, unavailable=unavailable)
         with np.errstate(all="ignore"):  # a probability may be 0
             return np.log(probabilities)
 
-    def decision_function(self, X: Any, budget: Any = None) -> Floats:
+    def decision_function(
+        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+    ) -> Floats:
         """Raw scores: (n,) for two classes, else (n, n_classes)."""
-        raw = self._run(X, budget, billed=False).raw
+        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
         return self.policy_.output.decision(raw)
 
 

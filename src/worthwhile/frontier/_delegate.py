@@ -77,10 +77,12 @@ class Delegate:
         return self._model.evaluated(X, *args, **kwargs)
 
     @overload
-    def session(self, budget: Any = None, one_by_one: bool = False) -> Session: ...
+    def session(
+        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = ()
+    ) -> Session: ...  # fmt: skip
     @overload
     def session(
-        self, budget: Any = None, one_by_one: bool = False, *, documents: int
+        self, budget: Any = None, one_by_one: bool = False, *, documents: int, **request: Any
     ) -> QuerySession: ...
     def session(self, *args: Any, **kwargs: Any) -> Any:
         """Start predicting one case on demand with the chosen model."""

@@ -12,14 +12,14 @@ import copy
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile.columns import Columns
-from worthwhile.costs import Costs
+from worthwhile.costs import NO_LIMIT, Costs, FlatCosts
 from worthwhile.policy.foreign import Foreign, digest_of
 from worthwhile.policy.output import Output
 
@@ -105,6 +105,9 @@ class Policy(ABC):
     kind: ClassVar[str]
     """Name in model files."""
 
+    chooses_by_price: ClassVar[bool] = False
+    """Whether prices of today change what is bought, and not only what it costs and what a budget pays."""
+
     exact: ClassVar[bool] = True
     """Batch and session agree to the last bit; False where a foreign library does the arithmetic."""
 
@@ -147,19 +150,58 @@ class Policy(ABC):
         by something fast that gives the same bits. ``billed=False`` allows ``acquired`` to be
         left empty, shape (0, d).
         """
-        rows = [run_case(self, row, limit) for row in X]
-        return Outcome(
-            np.array([raw for raw, _, _ in rows]).reshape(len(rows), -1),
-            np.array([bought for _, bought, _ in rows]).reshape(-1, self.n_features),
-            np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
-        )
+        return gathered(self, [run_case(self, row, limit) for row in X])
+
+    def priced(self, costs: Costs) -> Policy:
+        """The same policy at other prices."""
+        if costs == self.costs:
+            return self
+        return self._priced(costs).with_columns(self.columns)
+
+    def _priced(self, costs: Costs) -> Policy:
+        return type(self).from_state(costs, self.output, self.state())
 
     def serve(
-        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
-    ) -> Outcome:
-        """A batch as its caller sees it: with what the purchases require."""
-        outcome = self.batch(X, limit, billed=billed, **how)
+        self, X: Floats, limit: Any = None, *, unavailable: Iterable[int] = (), billed: bool = True, **how: Any
+    ) -> Outcome:  # fmt: skip
+        """A batch as its caller sees it: with what the purchases require.
+
+        Parameters
+        ----------
+        limit : int, or int64 array (n,), optional
+            Quanta to spend on each row; in an array ``NO_LIMIT`` stands for None.
+        unavailable : columns
+            What is not to be had for these rows, as if a session had been told so at its start.
+        billed, how
+            As for :meth:`batch`.
+        """
+        missing = self.costs.dependents(unavailable)
+
+        def run(rows: Floats, quanta: int | None, billed: bool = billed) -> Outcome:
+            if missing:
+                return self.batch_without(rows, quanta, missing, billed=billed, **how)
+            return self.batch(rows, quanta, billed=billed, **how)
+
+        each = isinstance(limit, np.ndarray)
+        outcome = self._by_limit(X, limit, run) if each else run(X, limit)
         return outcome._replace(acquired=self.costs.closed(outcome.acquired))
+
+    def _by_limit(self, X: Floats, limits: npt.NDArray[np.int64], run: Any) -> Outcome:
+        """Rows with a limit each; those whose whole bill fits are as without one."""
+        found: Outcome = run(X, None, billed=True)
+        outcome = Outcome(found.raw.copy(), found.acquired.copy(), found.evaluated.copy())
+        short = self.bills(outcome) > limits
+        for limit in np.unique(limits[short]):
+            rows = np.flatnonzero(short & (limits == limit))
+            for whole, part in zip(outcome, run(X[rows], int(limit), billed=True), strict=True):
+                whole[rows] = part
+        return outcome
+
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True
+    ) -> Outcome:
+        """The same as :meth:`batch` where some columns are not to be had; row by row."""
+        return gathered(self, [run_case(self, row, limit, missing) for row in X])
 
     def bills(self, outcome: Outcome) -> npt.NDArray[np.int64]:
         """Bill of each row of a batch that was run with ``billed=True``, in quanta, (n,)."""
@@ -193,22 +235,48 @@ class Policy(ABC):
         return self.state()
 
 
+Driven = tuple[Floats, npt.NDArray[np.bool_], int]
+"""Raw output, purchases and evaluations of a row."""
+
+
+def gathered(policy: Policy, rows: list[Driven]) -> Outcome:
+    """Single rows as a batch."""
+    return Outcome(
+        np.array([raw for raw, _, _ in rows]).reshape(len(rows), -1),
+        np.array([bought for _, bought, _ in rows]).reshape(-1, policy.n_features),
+        np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
+    )
+
+
 def run_case(
-    policy: Policy, row: Sequence[float] | Floats, limit: int | None
-) -> tuple[Floats, npt.NDArray[np.bool_], int]:
-    """Drive one row to its end: raw output, purchases, evaluations. The order of law 5 lives here."""
+    policy: Policy, row: Sequence[float] | Floats, limit: int | None, missing: Sequence[int] = ()
+) -> Driven:
+    """Drive one row to its end: raw output, purchases, evaluations. The order of law 5 lives here.
+
+    ``missing`` are columns that are not to be had, nor what requires them.
+    """
     case = policy.begin()
+    for feature in missing:
+        case.refuse((feature,))
     bought = np.zeros(policy.n_features, dtype=bool)
     till = Till(policy.costs, limit)
     while bundles := case.wants(till.left(case.evaluated)):
         for bundle in bundles:
-            if not till.buy(bundle, case.evaluated):
+            out = missing and not set(missing).isdisjoint(bundle)
+            if out or not till.buy(bundle, case.evaluated):
                 case.refuse(bundle)
                 continue
             for feature in bundle:
                 bought[feature] = True
                 case.learn(feature, float(row[feature]))
     return case.answer(), policy.costs.closed(bought[None])[0], case.evaluated
+
+
+def without(flat: FlatCosts, missing: Sequence[int]) -> FlatCosts:
+    """Prices at which nobody can buy some columns."""
+    price = flat.price.copy()
+    price[list(missing)] = NO_LIMIT
+    return flat._replace(price=price)
 
 
 class Till:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy.typing as npt
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
-from worthwhile.policy.gate import repriced
 from worthwhile.policy.output import Output
 
 
@@ -38,6 +38,7 @@ class EncodedPolicy(Policy):
         super().__init__(costs, output)
         self.expansion, self.inner = expansion, inner
         self.exact = inner.exact  # type: ignore[misc]
+        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -63,6 +64,18 @@ class EncodedPolicy(Policy):
         outcome = self.inner.batch(self.expanded(X), limit, billed=billed, **how)
         return outcome._replace(acquired=self.expansion.folded(outcome.acquired))
 
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
+    ) -> Outcome:  # fmt: skip
+        """The same where some sources are not to be had."""
+        columns = np.flatnonzero(np.isin(self.expansion.sources, missing)).tolist()
+        outcome = self.inner.batch_without(self.expanded(X), limit, columns, billed=billed, **how)
+        return outcome._replace(acquired=self.expansion.folded(outcome.acquired))
+
+    def _priced(self, costs: Costs) -> EncodedPolicy:
+        inner = self.inner.priced(prices_of_made(costs, self.expansion))
+        return EncodedPolicy(costs, self.output, self.expansion, inner)
+
     def state(self) -> State:
         """The tables, and the policy inside."""
         return self.expansion.settings(), {**self.expansion.arrays(), "inner": self.inner}
@@ -84,7 +97,7 @@ class EncodedPolicy(Policy):
             raise ValueError(
                 f"inner has {inner.n_features} columns, {len(expansion.sources)} are made"
             )
-        return cls(costs, output, expansion, repriced(inner, prices_of_made(costs, expansion)))
+        return cls(costs, output, expansion, inner.priced(prices_of_made(costs, expansion)))
 
 
 class EncodedCase(Case):

@@ -9,7 +9,6 @@ from worthwhile.core import links
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, run_case
 from worthwhile.policy.output import Output
-from worthwhile.policy.whole import WholePolicy
 
 ROLES = ("gate", "cheap", "existing")
 
@@ -45,6 +44,8 @@ class GatePolicy(Policy):
         super().__init__(costs, output)
         self.gate, self.cheap, self.existing = gate, cheap, existing
         self.exact = gate.exact and cheap.exact and existing.exact  # type: ignore[misc]
+        parts = (gate, cheap, existing)
+        self.chooses_by_price = any(part.chooses_by_price for part in parts)  # type: ignore[misc]
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -55,6 +56,10 @@ class GatePolicy(Policy):
     def begin(self) -> GateCase:
         """Start a row at the gate."""
         return GateCase(self)
+
+    def _priced(self, costs: Costs) -> GatePolicy:
+        parts = {role: getattr(self, role).priced(costs) for role in ROLES}
+        return GatePolicy(costs, self.output, **parts)
 
     def sent(self, X: Floats) -> npt.NDArray[np.bool_]:
         """Rows that the gate sends on to the existing model when money is no object."""
@@ -112,7 +117,7 @@ class GatePolicy(Policy):
             raise ValueError("the gate has not one raw output")
         for role in ("cheap", "existing"):
             check_translation(parts[role].output, output, role)
-        return cls(costs, output, **{role: repriced(part, costs) for role, part in parts.items()})
+        return cls(costs, output, **{role: part.priced(costs) for role, part in parts.items()})
 
 
 class GateCase(Case):
@@ -198,19 +203,6 @@ class GateCase(Case):
 def _as_one(bundles: list[Bundle]) -> Bundle:
     """All of it or nothing: a part of what the existing model is certain to read is of no use."""
     return tuple(dict.fromkeys(feature for bundle in bundles for feature in bundle))
-
-
-def repriced(policy: Policy, costs: Costs) -> Policy:
-    """The same policy under other prices."""
-    if policy.costs.to_dict() == costs.to_dict():
-        return policy
-    if isinstance(policy, WholePolicy):  # around a plain function it has no state to go through
-        answers = (policy.fallback, policy.fill, policy.fill_empty)
-        whole = WholePolicy(costs, policy.output, policy.source, policy.reads, *answers)
-        return whole.with_columns(policy.columns)
-    return (
-        type(policy).from_state(costs, policy.output, policy.state()).with_columns(policy.columns)
-    )
 
 
 # Two models, one kind of output -------------------------------------------------------------------

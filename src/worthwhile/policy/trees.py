@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.trees import Trees
-from worthwhile.costs import MOST_QUANTA, Costs, as_float
+from worthwhile.costs import MOST_QUANTA, NO_LIMIT, Costs, as_float
 from worthwhile.exceptions import CostsError
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, without
 from worthwhile.policy.output import Output
 
 MANY = 512
@@ -73,8 +73,29 @@ class TreePolicy(Policy):
             self._walk("walk", X, trees.average, raw, acquired)
         return Outcome(raw, acquired, evaluated)
 
-    def _batch_limited(self, X: Floats, limit: int, raw: Floats) -> Outcome:
-        flat = self.costs.flat
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True
+    ) -> Outcome:
+        """By compiled walks: trees stop where they need what is not to be had, as if it were too dear."""
+        raw = np.zeros((len(X), self.trees.n_outputs))
+        return self._batch_limited(X, NO_LIMIT - 1 if limit is None else limit, raw, missing)
+
+    def _priced(self, costs: Costs) -> TreePolicy:
+        other = type(self)(costs, self.output, self.trees)
+        for name in (
+            "_nodes",
+            "_packed",
+            "_tests",
+            "_deep",
+            "_walked",
+        ):  # made from the trees alone
+            setattr(other, name, getattr(self, name))
+        return other
+
+    def _batch_limited(
+        self, X: Floats, limit: int, raw: Floats, missing: Sequence[int] = ()
+    ) -> Outcome:
+        flat = without(self.costs.flat, missing)
         acquired, evaluated = np.zeros(X.shape, dtype=bool), np.zeros(len(X), dtype=np.int64)
         self._walk(
             "walk_limited", X, self.trees.average, flat.price, flat.begin, flat.opens, flat.fee,

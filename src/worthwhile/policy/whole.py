@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,21 +112,36 @@ class WholePolicy(Policy):
                 "sample, whose means stand for what is not bought."
             )
 
+    def _priced(self, costs: Costs) -> WholePolicy:
+        # Around a plain function there is no state to go through.
+        answers = (self.fallback, self.fill, self.fill_empty)
+        return WholePolicy(costs, self.output, self.source, self.reads, *answers)
+
     def begin(self) -> WholeCase:
         """Start a row."""
         return WholeCase(self)
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """One call of the model for all rows: what is bought does not depend on values."""
-        bought, evaluated = self._affordable(limit)
+        return self.batch_without(X, limit, ())
+
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True
+    ) -> Outcome:
+        """The same where some columns are not to be had."""
+        bought, evaluated = self._affordable(limit, missing)
         acquired = np.zeros(X.shape, dtype=bool)
         acquired[:, bought] = True
         raw = self.answers(np.asarray(X, dtype=np.float64), bought, evaluated)
         return Outcome(raw, acquired, np.full(len(X), evaluated, dtype=np.int64))
 
-    def _affordable(self, limit: int | None) -> tuple[npt.NDArray[np.intp], int]:
+    def _affordable(
+        self, limit: int | None, missing: Sequence[int]
+    ) -> tuple[npt.NDArray[np.intp], int]:
         """Columns bought and evaluations made under a limit."""
         case, till, bought = self.begin(), Till(self.costs, limit), list[int]()
+        for feature in missing:
+            case.refuse((feature,))
         while bundles := case.wants(till.left(case.evaluated)):
             for bundle in bundles:
                 if till.buy(bundle, case.evaluated):

@@ -27,9 +27,17 @@ class Storable(ABC):
     """What all kinds of sessions share: their calls are written down, and can be made again."""
 
     policy: Policy
+    """The model at the prices of this session."""
+    origin: Policy
+    """The model that it was opened with."""
     one_by_one: bool
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Any, prices: Any = None, unavailable: Any = ()) -> None:
+        self.origin = self.policy = policy
+        if prices is not None:
+            self.policy = policy.priced(policy.costs.today(prices))
+        columns = policy.costs.columns_of(unavailable, "unavailable")
+        self._missing: list[int] = policy.costs.dependents(columns)
         self._events: list[list[Any]] = []
         self._planned = False  # whether the case was advanced since the last event
 
@@ -72,9 +80,15 @@ class Storable(ABC):
     def _calls(self) -> dict[str, Any]:
         """The constructor's arguments and all calls since."""
         limit = self._limit_quanta()
+        request: dict[str, Any] = {}
+        if self.policy is not self.origin:
+            request["prices"] = self.policy.costs.to_dict()
+        if self._missing:
+            request["unavailable"] = self._missing
         return {
             "budget": None if limit is None else as_text(limit),
             "one_by_one": self.one_by_one,
+            **request,
             "events": self.events_since(0) + [["plan"]] * self._planned,
         }
 
@@ -96,7 +110,7 @@ class Storable(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The session as JSON values, to be stored after any step."""
-        return {"format": FORMAT, "model": self.policy.fingerprint(), **self._calls()}
+        return {"format": FORMAT, "model": self.origin.fingerprint(), **self._calls()}
 
     # Reading -------------------------------------------------------------------------------------
 
@@ -115,7 +129,7 @@ class Storable(ABC):
 
     @classmethod
     def _resume(cls, policy: Any, calls: Mapping[str, Any]) -> Self:
-        session: Self = cls(policy, **cls._arguments(calls))  # type: ignore[call-arg]
+        session: Self = cls(policy, **_request(policy, calls), **cls._arguments(calls))
         session.apply(calls["events"])
         return session
 
@@ -148,7 +162,7 @@ class Storable(ABC):
 
     def __copy__(self) -> Self:
         """A session of its own that stands at the same point; the model is shared."""
-        return self._resume(self.policy, self._calls())
+        return self._resume(self.origin, self._calls())
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self.__copy__()  # the model never changes, so nothing else is shared
@@ -169,6 +183,18 @@ def _check_origin(policy: Any, data: Mapping[str, Any]) -> None:
         raise SessionError(
             "the stored session belongs to another model: resume it with that model."
         )
+
+
+def _request(policy: Any, calls: Mapping[str, Any]) -> dict[str, Any]:
+    """Prices of the session, and what it was opened without, from what was stored."""
+    found: dict[str, Any] = {}
+    if "prices" in calls:
+        found["prices"] = Costs.from_dict(calls["prices"])
+    if "unavailable" in calls:
+        end = policy.n_features
+        numbers = [read_number(str(column), end, "column") for column in calls["unavailable"]]
+        found["unavailable"] = policy.costs.names_of(numbers)
+    return found
 
 
 def write_values(told: Told, word: Callable[[int, float], Any]) -> dict[str, Any]:

@@ -56,6 +56,8 @@ def run_sessions(
     *,
     on_failure: str = "raise",
     sessions: Sequence[Session] | Mapping[Any, Session] | None = None,
+    prices: Any = None,
+    unavailable: Any = (),
 ) -> Answers:
     """Drive one session per id to its end.
 
@@ -67,13 +69,15 @@ def run_sessions(
         Where values come from.
     ids : sequence
         What the extractors are called with.
-    budget : number, optional
+    budget : number, or one per id, optional
         Limit per row.
     on_failure : {"raise", "answer"}
         When an extractor fails for good: raise :class:`~worthwhile.exceptions.ExtractionFailed`,
         which carries all sessions with everything already bought, or go on without the feature.
     sessions : sequence or mapping by id of Session, optional
         Resume these instead of starting new ones; each has its own budget.
+    prices, unavailable
+        Of all sessions, as for :class:`~worthwhile.Session`.
 
     Raises
     ------
@@ -98,7 +102,7 @@ def run_sessions(
         )
     if sessions is None:
         # The same id is the same case: one session, however often it is listed.
-        by_id = {i: Session(policy, budget=budget) for i in ids}
+        by_id = _new_sessions(policy, ids, budget, {"prices": prices, "unavailable": unavailable})
     else:
         by_id = _to_resume(policy, ids, budget, sessions)
     run = _Run(policy, extractors, by_id, on_failure)
@@ -117,6 +121,22 @@ def run_sessions(
         )
         raise
     return Answers(ids, [by_id[i] for i in ids])
+
+
+def _new_sessions(
+    policy: Policy, ids: list[Any], budget: Any, request: dict[str, Any]
+) -> dict[Any, Session]:
+    """A session per id; with several budgets for an id, the first."""
+    if budget is None or np.ndim(budget) == 0:
+        return {i: Session(policy, budget=budget, **request) for i in ids}
+    if np.shape(budget) != (len(ids),):
+        raise ValueError(
+            f"budget has shape {np.shape(budget)} for {len(ids)} ids: give one number, or one for each id."
+        )
+    budgets: dict[Any, Any] = {}
+    for i, one in zip(ids, list(budget), strict=True):
+        budgets.setdefault(i, one)
+    return {i: Session(policy, budget=one, **request) for i, one in budgets.items()}
 
 
 def _to_resume(
@@ -138,7 +158,7 @@ def _to_resume(
             raise ValueError(f"id {i!r} has two sessions: the same id is the same case.")
         if (other := id_of.setdefault(id(session), i)) != i:
             raise ValueError(f"ids {other!r} and {i!r} share a session: give one per id.")
-        if session.policy is not policy and session.policy.fingerprint() != policy.fingerprint():
+        if session.origin is not policy and session.origin.fingerprint() != policy.fingerprint():
             raise ValueError(f"session of id {i!r} belongs to another model.")
     return by_id
 

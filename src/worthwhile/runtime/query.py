@@ -60,6 +60,9 @@ class QuerySession(Storable):
         Never spend more than this on the whole query; None is no limit.
     one_by_one : bool, default=False
         Ask for one value at a time instead of all that are certain.
+    prices, unavailable
+        Prices of this request, and what is not to be had for any document, as for
+        :class:`~worthwhile.Session`.
 
     Examples
     --------
@@ -76,20 +79,25 @@ class QuerySession(Storable):
     policy: ExitPolicy
 
     def __init__(
-        self, policy: ExitPolicy, documents: Any, *, budget: Any = None, one_by_one: bool = False
-    ) -> None:
+        self, policy: ExitPolicy, documents: Any, *, budget: Any = None, one_by_one: bool = False,
+        prices: Any = None, unavailable: Any = (),
+    ) -> None:  # fmt: skip
         if isinstance(documents, bool) or not isinstance(documents, Integral) or documents < 1:
             raise ValueError(
                 f"documents is {documents!r}: give the number of documents of the query, at least 1."
             )
         if not isinstance(policy, ExitPolicy) or policy.alone:
             raise TypeError("policy has no rule for queries: use Session for single rows.")
-        super().__init__()
+        super().__init__(policy, prices, unavailable)
         self._limit = budget_quanta(budget)
-        self.policy = policy
         self.one_by_one = bool(one_by_one)
-        self._accounts = [_Account(policy) for _ in range(int(documents))]
-        self._case = policy.begin_query(int(documents))
+        self._accounts = [
+            _Account(self.policy, unavailable=unavailable) for _ in range(int(documents))
+        ]
+        self._case = self.policy.begin_query(int(documents))
+        for document in range(int(documents)):
+            for feature in self._missing:
+                self._case.refuse(document, feature)
         self._pending: list[Item] = []  # planned purchases in order; their money is reserved
 
     # Driving it ----------------------------------------------------------------------------------

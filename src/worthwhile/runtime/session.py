@@ -47,6 +47,10 @@ class Session(Storable):
         Never spend more than this; None is no limit.
     one_by_one : bool, default=False
         Ask for one feature at a time instead of all that are certain.
+    prices : mapping or Costs, optional
+        Prices of this request, as for :meth:`worthwhile.Costs.today`.
+    unavailable : list of features
+        What is not to be had, nor is what requires it: it is not asked for.
 
     Examples
     --------
@@ -62,12 +66,19 @@ class Session(Storable):
     (np.True_, True)
     """
 
-    def __init__(self, policy: Policy, *, budget: Any = None, one_by_one: bool = False) -> None:
-        super().__init__()
-        limit = budget_quanta(budget)
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        budget: Any = None,
+        one_by_one: bool = False,
+        prices: Any = None,
+        unavailable: Any = (),
+    ) -> None:
+        super().__init__(policy, prices, unavailable)
+        policy, limit = self.policy, budget_quanta(budget)
         if limit is not None:
             policy.check_budget()
-        self.policy = policy
         self.one_by_one = bool(one_by_one)
         self.ledger = Ledger(policy.costs.unit)
         self._case = policy.begin()
@@ -81,6 +92,9 @@ class Session(Storable):
         self._asked: set[int] = set()
         self._offered: list[Feature] = []  # the first of the pending ones, as they were asked for
         self._evaluated = 0
+        for feature in self._missing:
+            self._gone.add(feature)
+            self._case.refuse((feature,))
 
     # Driving it ----------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from worthwhile.testing._bill import (
     check_nothing_is_paid_twice,
     check_order_of_telling_does_not_matter,
     check_prices_are_those_given,
+    check_requirements_are_bought,
 )
 from worthwhile.testing._budget import (
     check_ample_budget_is_no_budget,
@@ -46,6 +47,11 @@ from worthwhile.testing._reproducible import (
     check_refit_gives_the_same_bytes,
     check_threads_do_not_matter,
 )
+from worthwhile.testing._requests import (
+    check_columns_that_are_not_to_be_had,
+    check_each_row_may_have_its_budget,
+    check_prices_of_today,
+)
 from worthwhile.testing._stored import check_stored_sessions_agree
 from worthwhile.testing._subject import LAWS, ContractError, Subject
 from worthwhile.testing._subjects import subjects
@@ -63,6 +69,10 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_numpy_settings_do_not_matter,
     check_prices_are_those_given,
     check_bill_can_be_recomputed,
+    check_requirements_are_bought,
+    check_prices_of_today,
+    check_columns_that_are_not_to_be_had,
+    check_each_row_may_have_its_budget,
     check_decimal_settings_do_not_matter,
     check_order_of_telling_does_not_matter,
     check_nothing_is_paid_twice,

@@ -21,8 +21,11 @@ def unlimited_steps(subject: Subject, row: int) -> list[tuple[Decimal, tuple[int
     steps: list[tuple[Decimal, tuple[int, ...]]] = []
     while bundles := case.wants(None):
         bundle = bundles[0]
-        have[list(bundle)] = True
-        steps.append((bill(costs, have, case.evaluated), bundle))
+        needed = dict.fromkeys(f for own in bundle for f in (*costs.requirements[own], own))
+        new = tuple(f for f in needed if not have[f])
+        have[list(bundle)] = have[list(new)] = True
+        if new:  # else it was bought before, with what requires it
+            steps.append((bill(costs, have, case.evaluated), new))
         for feature in bundle:
             case.learn(feature, float(subject.values[row, feature]))
         if len(steps) > costs.n_features:

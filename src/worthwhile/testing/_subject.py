@@ -256,9 +256,9 @@ def in_words(column: Column, number: float) -> Any:
     return column.shown(number)
 
 
-def ask_all(model: Any, X: Any, budget: Any = None) -> Answers:
+def ask_all(model: Any, X: Any, budget: Any = None, **request: Any) -> Answers:
     """Every method that says something about rows."""
-    limit = {} if budget is None else {"budget": budget}
+    limit = request if budget is None else {"budget": budget, **request}
     classifier = hasattr(model, "classes_")
     return Answers(
         np.asarray(model.predict(X, **limit)),

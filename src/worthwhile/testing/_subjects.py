@@ -104,7 +104,8 @@ def _nested(costs: Costs) -> Costs:
     data["groups"]["across"] = {
         "fee": "1.3", "features": [first, costs.features[-1]], "within": [outer]
     }  # fmt: skip
-    return Costs.from_dict({**data, "requires": [[costs.features[-2], [first]]]})
+    requires = [[costs.features[3], [costs.features[-2]]], [costs.features[-2], [first]]]
+    return Costs.from_dict({**data, "requires": requires})
 
 
 def _by_position(costs: Costs) -> Costs:

@@ -364,7 +364,9 @@ class Miser(MiserParameters, ABC):
 
     # After fitting --------------------------------------------------------------------------------
 
-    def cost(self, X: Any, budget: Any = None, *, accounting: str = "row") -> Floats:
+    def cost(
+        self, X: Any, budget: Any = None, *, accounting: str = "row", **request: Any
+    ) -> Floats:
         """The bill of each row, float64 (n,).
 
         Parameters
@@ -375,10 +377,12 @@ class Miser(MiserParameters, ABC):
             Never spend more than this on a row.
         accounting : {"row", "model"}
             "row": what lies on the row's own paths. "model": every feature in the ensemble
-            (equation 3 of the paper); never less than "row".
+            (equation 3 of the paper); never less than "row", and at the prices of training.
+        **request
+            ``prices`` of today and what is ``unavailable``, as for :meth:`predict`.
         """
         if accounting == "row":
-            return super().cost(X, budget)
+            return super().cost(X, budget, **request)
         if accounting != "model":
             raise ValueError(f"accounting is {accounting!r}: it is 'row' or 'model'.")
         if budget is not None:

@@ -107,21 +107,21 @@ class FeatureSubsets(CostAware):
         self._model = self.estimator if model is None else model
 
     @available_if(_classifies)
-    def predict_proba(self, X: Any, budget: Any = None) -> Floats:
+    def predict_proba(self, X: Any, budget: Any = None, **request: Any) -> Floats:
         """Probability of each class, (n, n_classes)."""
-        found: Floats = self.model_.predict_proba(X, budget)
+        found: Floats = self.model_.predict_proba(X, budget, **request)
         return found
 
     @available_if(_classifies)
-    def predict_log_proba(self, X: Any, budget: Any = None) -> Floats:
+    def predict_log_proba(self, X: Any, budget: Any = None, **request: Any) -> Floats:
         """Logarithm of :meth:`predict_proba`."""
-        found: Floats = self.model_.predict_log_proba(X, budget)
+        found: Floats = self.model_.predict_log_proba(X, budget, **request)
         return found
 
     @available_if(_classifies)
-    def decision_function(self, X: Any, budget: Any = None) -> Floats:
+    def decision_function(self, X: Any, budget: Any = None, **request: Any) -> Floats:
         """Raw scores: (n,) for two classes, else (n, n_classes)."""
-        found: Floats = self.model_.decision_function(X, budget)
+        found: Floats = self.model_.decision_function(X, budget, **request)
         return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -128,13 +128,19 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
         """
         return self._fit(X, y, sample_weight=sample_weight, qid=qid)
 
-    def _how(self, X: Any, qid: Any) -> dict[str, Any]:
+    def _how(self, X: Any, qid: Any, budget: Any = None) -> dict[str, Any]:
         if qid is None:
             return {}
+        if budget is not None and np.ndim(budget):
+            raise ValueError(
+                "budget is an array: with qid the documents of a query share a budget; give one number."
+            )
         self._check_fitted()
         return {"queries": Queries.of(qid, len(X))}
 
-    def predict(self, X: Any, budget: Any = None, qid: Any = None) -> npt.NDArray[Any]:
+    def predict(
+        self, X: Any, budget: Any = None, qid: Any = None, **request: Any
+    ) -> npt.NDArray[Any]:
         """Scores whose order within a query is the ranking.
 
         Parameters
@@ -145,30 +151,36 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
             Never spend more than this on a row; with ``qid``, on a query.
         qid : array (n,), optional
             Query of each row; None: each row alone, and nobody leaves.
+        **request
+            ``prices`` of today and what is ``unavailable``, as for any model.
 
         Returns
         -------
         float64 array (n,)
         """
-        outcome = self._run(X, budget, billed=False, **self._how(X, qid))
+        outcome = self._run(X, budget, billed=False, **self._how(X, qid, budget), **request)
         return self.policy_.output.predict(outcome.raw)
 
-    def acquired(self, X: Any, budget: Any = None, qid: Any = None) -> npt.NDArray[np.bool_]:
+    def acquired(
+        self, X: Any, budget: Any = None, qid: Any = None, **request: Any
+    ) -> npt.NDArray[np.bool_]:
         """What is bought for each row, bool (n, d); parameters as for :meth:`predict`."""
-        return self._run(X, budget, **self._how(X, qid)).acquired
+        return self._run(X, budget, **self._how(X, qid, budget), **request).acquired
 
-    def evaluated(self, X: Any, budget: Any = None, qid: Any = None) -> npt.NDArray[np.int64]:
+    def evaluated(
+        self, X: Any, budget: Any = None, qid: Any = None, **request: Any
+    ) -> npt.NDArray[np.int64]:
         """Trees evaluated for each row, int (n,); parameters as for :meth:`predict`."""
-        return self._run(X, budget, billed=False, **self._how(X, qid)).evaluated
+        return self._run(X, budget, billed=False, **self._how(X, qid, budget), **request).evaluated
 
     def cost(
-        self, X: Any, budget: Any = None, qid: Any = None, *, accounting: str = "row"
-    ) -> Floats:
+        self, X: Any, budget: Any = None, qid: Any = None, *, accounting: str = "row", **request: Any
+    ) -> Floats:  # fmt: skip
         """The bill of each row, float64 (n,).
 
         Parameters
         ----------
-        X, budget, qid
+        X, budget, qid, **request
             As for :meth:`predict`.
         accounting : {"row", "model"}
             "row": what lies on the row's own paths. "model": every feature of every tree that was
@@ -176,28 +188,30 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
         """
         if self._check_accounting(accounting, budget):
             return self._cost_by_model(self.evaluated(X, qid=qid))
-        outcome = self._run(X, budget, **self._how(X, qid))
-        return as_floats(self.policy_.bills(outcome))
+        outcome = self._run(X, budget, **self._how(X, qid, budget), **request)
+        return as_floats(self._policy_at(request.get("prices")).bills(outcome))
 
     def _ranking_scores(self, X: Any, qid: Any) -> Any:
         return self.predict(X, qid=qid)
 
     @overload
     def session(
-        self, budget: Any = None, one_by_one: bool = False, documents: None = None
+        self, budget: Any = None, one_by_one: bool = False, documents: None = None, **request: Any
     ) -> Session: ...
     @overload
     def session(
-        self, budget: Any = None, one_by_one: bool = False, *, documents: int
+        self, budget: Any = None, one_by_one: bool = False, *, documents: int, **request: Any
     ) -> QuerySession: ...
     def session(
-        self, budget: Any = None, one_by_one: bool = False, documents: int | None = None
-    ) -> Session | QuerySession:
+        self, budget: Any = None, one_by_one: bool = False, documents: int | None = None, **request: Any
+    ) -> Session | QuerySession:  # fmt: skip
         """Start predicting on demand: one row, or a query of so many ``documents`` under one budget."""
         if documents is None:
-            return super().session(budget, one_by_one)
+            return super().session(budget, one_by_one, **request)
         self._check_fitted()
-        return QuerySession(self.policy_, documents, budget=budget, one_by_one=one_by_one)
+        return QuerySession(
+            self.policy_, documents, budget=budget, one_by_one=one_by_one, **request
+        )
 
     def trade_off_grid(self, X: Any, y: Any, qid: Any = None) -> list[dict[str, Any]]:
         """Values of ``threshold``, cheapest first, up to a size at which nobody leaves.
@@ -306,11 +320,13 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         """
         return self._fit(X, y, sample_weight=sample_weight)
 
-    def cost(self, X: Any, budget: Any = None, *, accounting: str = "row") -> Floats:
+    def cost(
+        self, X: Any, budget: Any = None, *, accounting: str = "row", **request: Any
+    ) -> Floats:
         """The bill of each row; ``accounting`` as for :meth:`EarlyExitRegressor.cost`."""
         if self._check_accounting(accounting, budget):
             return self._cost_by_model(self.evaluated(X))
-        return super().cost(X, budget)
+        return super().cost(X, budget, **request)
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """Values of ``threshold`` from a little above 1 / K to 1, by bisection on the mean bill."""

@@ -18,7 +18,7 @@ from worthwhile.costs import Costs
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.priced.priced_model import PricedModel, from_sklearn_trees
 from worthwhile.policy.base import Policy
-from worthwhile.policy.gate import probabilities_of, repriced
+from worthwhile.policy.gate import probabilities_of
 from worthwhile.policy.output import Output
 from worthwhile.policy.whole import Source, WholePolicy
 
@@ -128,7 +128,7 @@ def as_policy(
             f"existing was fitted on numbers alone, but X has text, categories or dates in {some(text)}: give it the "
             "columns that it knows, or an existing model that was fitted on these."
         )
-    return repriced(policy, costs).with_columns(None)
+    return policy.priced(costs).with_columns(None)
 
 
 def _function(

@@ -159,7 +159,7 @@ class PricedModel(CostAware):
             return stored
         given = stored.costs
         names = None if given.feature_names is None else list(given.feature_names)
-        return _repriced(stored, Costs.of(self.costs, given.n_features, names))
+        return stored.priced(Costs.of(self.costs, given.n_features, names))
 
     def _whole(self, costs: Costs, names: list[str] | None) -> WholePolicy:
         model = self.model
@@ -300,11 +300,7 @@ def from_ours(model: Any, costs: Costs) -> Policy | None:
     """Estimators of this library bring their own policy; only the prices are exchanged."""
     if not isinstance(model, CostAware):
         return None
-    return _repriced(model.policy_, costs)
-
-
-def _repriced(policy: Policy, costs: Costs) -> Policy:
-    return type(policy).from_state(costs, policy.output, policy.state())
+    return model.policy_.priced(costs)
 
 
 def from_sklearn_trees(model: Any, costs: Costs) -> Policy | None:

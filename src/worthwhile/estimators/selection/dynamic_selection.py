@@ -313,7 +313,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     # Another trade-off ---------------------------------------------------------------------------
 
     def session(
-        self, budget: Any = None, one_by_one: bool = False, lam: float | None = None
+        self, budget: Any = None, one_by_one: bool = False, lam: float | None = None, **request: Any
     ) -> Session:
         """Start predicting one case on demand; see :class:`~worthwhile.Session`.
 
@@ -325,10 +325,12 @@ class DynamicSelectionClassifier(CostAwareClassifier):
             Ask for one feature at a time instead of the whole factor.
         lam : number, optional
             Trade-off of this request: one of those fitted. None: the constructor's.
+        **request
+            ``prices`` of today and what is ``unavailable``.
         """
         self._check_fitted()
         model = self if lam is None else self.at(lam=float(lam))
-        return Session(model.policy_, budget=budget, one_by_one=one_by_one)
+        return Session(model.policy_, budget=budget, one_by_one=one_by_one, **request)
 
     @_deprecate_positional_args(version=GONE_IN)
     def at(self, *, lam: float) -> DynamicSelectionClassifier:

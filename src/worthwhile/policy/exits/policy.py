@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.queries import Queries
-from worthwhile.costs import Costs
-from worthwhile.policy.base import Floats, Outcome, Policy, State
+from worthwhile.costs import NO_LIMIT, Costs
+from worthwhile.policy.base import Floats, Outcome, Policy, State, without
 from worthwhile.policy.exits.case import Lists, QueryCase, StagedCase
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy, check_arrays
@@ -111,14 +112,31 @@ class ExitPolicy(Policy):
             return self.model.batch(X, billed=billed)
         return self._run(X, Queries.single(len(X)), limit, billed)
 
-    def _run(
-        self, X: Floats, queries: Queries, limit: int | None, billed: bool, together: bool = False
+    def batch_without(
+        self,
+        X: Floats,
+        limit: int | None,
+        missing: Sequence[int],
+        *,
+        billed: bool = True,
+        queries: Queries | None = None,
     ) -> Outcome:
+        """The same where some columns are not to be had: as if they were too dear."""
+        limit = NO_LIMIT - 1 if limit is None else limit
+        together = queries is not None
+        queries = Queries.single(len(X)) if queries is None else queries
+        return self._run(X, queries, limit, billed, together, missing)
+
+    def _run(
+        self, X: Floats, queries: Queries, limit: int | None, billed: bool, together: bool = False,
+        missing: Sequence[int] = (),
+    ) -> Outcome:  # fmt: skip
         from worthwhile.core.threads import Threads, count_threads
         from worthwhile.core.walks import general as walk
         from worthwhile.core.walks import staged as exits
 
         run = _Batch(self, X, queries, limit, billed, together)
+        run.prices = without(self.costs.flat, missing)
         cuts = np.searchsorted(queries.bounds, np.arange(0, len(X) + BLOCK, BLOCK))
         cuts = np.unique(np.minimum(cuts, len(queries))).tolist()
         blocks = list(itertools.pairwise(cuts))
@@ -209,6 +227,7 @@ class _Batch:
         single = trees.single or X.dtype == np.float32
         self.X = np.ascontiguousarray(X, dtype=np.float32 if single else np.float64)
         self.policy, self.queries, self.limit = policy, queries, limit
+        self.prices = policy.costs.flat
         self.decides = together or policy.alone
         self.raw = np.zeros((len(X), trees.n_outputs))
         self.evaluated = np.zeros(len(X), dtype=np.int64)
@@ -258,7 +277,7 @@ class _Batch:
             exits.walk_stage(*self.model, first, last, rows, self.raw, self.acquired)
             self.evaluated[rows] += last - first
             return ended
-        flat = self.policy.costs.flat
+        flat = self.prices
         exits.walk_stage_limited(
             *self.model, first, last, rows, bounds, flat.price, flat.begin, flat.opens, flat.fee,
             np.int64(flat.evaluation), money, self.raw, self.state, self.opened, self.evaluated, ended,

@@ -72,6 +72,12 @@ class FactorPolicy(Policy):
         """The factors as tuples, for cases."""
         return members_of(self.model.layout)
 
+    @cached_property
+    def charges_for_free(self) -> bool:
+        """Whether columns that were free in training have a price today: then rows go one by one."""
+        free = self.model.layout.columns(self.model.layout.n_factors)
+        return bool(self.costs.flat.alone[free].any())
+
     def _model_settings(self) -> dict[str, Any]:
         """What a file needs to know about a foreign data classifier."""
         scorer = self.model.scorer
@@ -94,6 +100,7 @@ class SelectionPolicy(FactorPolicy):
     """
 
     kind = "selection"
+    chooses_by_price = True  # the share of the full price spent so far is what its choosers look at
 
     def __init__(
         self,
@@ -147,6 +154,8 @@ class SelectionPolicy(FactorPolicy):
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """All rows step by step; rows that buy the same factor are handled together."""
+        if self.charges_for_free:
+            return super().batch(X, limit, billed=billed)
         starts = range(0, max(len(X), 1), CHUNK)
         with np.errstate(invalid="ignore", over="ignore"):  # infinities are refused by the caller
             parts = [self._drive(X[i : i + CHUNK], limit) for i in starts]

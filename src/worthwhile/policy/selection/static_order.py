@@ -63,6 +63,8 @@ class StaticOrderPolicy(FactorPolicy):
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
         """All rows buy the same: prices do not depend on values."""
+        if self.charges_for_free:
+            return super().batch(X, limit, billed=billed)
         layout, each = self.model.layout, self.costs.flat.evaluation
         till = Till(self.costs, limit)
         stages = 1 if limit is None or each <= limit else 0
