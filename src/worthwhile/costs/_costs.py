@@ -63,7 +63,9 @@ class Costs:
     Parameters
     ----------
     prices : mapping, sequence or array
-        Price of every feature, by name or in column order. 0 means free.
+        Price of every feature, by name or in column order. 0 means free. A price that is known only
+        afterwards (tokens, time) declares a ceiling, ``{"ceiling": 0.05}``: asks, budgets and bills of
+        batches count the ceiling, a session's ledger what was paid.
     groups : mapping of str to {"fee": number, "features": [...], "within": group or groups}, optional
         The fee is paid once per row, when the first feature of the group is bought. This covers
         group discounts, descriptors whose features come almost free after the first, and bundles
@@ -114,7 +116,7 @@ class Costs:
         evaluation: Any = 0,
         unit: str = "",
     ) -> None:
-        names, amounts = read_prices(prices)
+        names, amounts, self._ceilings = read_prices(prices)
         self._names = names
         self._index: dict[str, int] = {name: i for i, name in enumerate(names or ())}
         self._price = np.array(amounts, dtype=np.int64)
@@ -158,6 +160,15 @@ class Costs:
     def prices(self) -> dict[Feature, Decimal]:
         """Own price of each feature, exact."""
         return {f: as_decimal(q) for f, q in zip(self.features, self._price, strict=True)}
+
+    @property
+    def ceilings(self) -> tuple[Feature, ...]:
+        """Features whose price is known only afterwards: what stands in ``prices`` is its ceiling."""
+        return tuple(self.names_of(sorted(self._ceilings)))
+
+    def is_ceiling(self, index: int) -> bool:
+        """Whether the price of a column is known only afterwards."""
+        return index in self._ceilings
 
     @property
     def own(self) -> npt.NDArray[np.int64]:

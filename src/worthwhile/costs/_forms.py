@@ -19,7 +19,7 @@ def some_columns(
     """Arguments of the same prices for some columns; groups keep the members that are left."""
     indices = list(indices)
     values = list(costs.prices.values())
-    chosen = [values[i] for i in indices]
+    chosen = [{"ceiling": values[i]} if costs.is_ceiling(i) else values[i] for i in indices]
     call = dict(zip((costs.name(i) for i in indices), names or range(len(indices)), strict=True))
     return {
         "prices": chosen if names is None else dict(zip(names, chosen, strict=True)),
@@ -159,6 +159,8 @@ def to_plain(costs: Costs) -> dict[str, Any]:
     }
     if costs.requires:  # pairs: keys of plain data are text, which a column's number is not
         plain["requires"] = [[f, list(needed)] for f, needed in costs.requires.items()]
+    if costs.ceilings:
+        plain["ceilings"] = list(costs.ceilings)
     return plain
 
 
@@ -168,8 +170,14 @@ def _text(amount: Decimal) -> str:
 
 def from_plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments from what :func:`to_plain` wrote."""
-    values = [Decimal(price) for price in data["prices"]]
-    names = data["names"]
+    names, amounts = data["names"], [Decimal(price) for price in data["prices"]]
+    after = set(data.get("ceilings", ()))
+    values = [
+        {"ceiling": amount} if name in after else amount
+        for name, amount in zip(names or range(len(amounts)), amounts, strict=True)
+    ]
+    if len(after) != sum(isinstance(value, dict) for value in values):
+        raise CostsError("ceilings names what is no feature: give features of the price list.")
     groups = {name: {**spec, "fee": Decimal(spec["fee"])} for name, spec in data["groups"].items()}
     return {
         "prices": values if names is None else dict(zip(names, values, strict=True)),

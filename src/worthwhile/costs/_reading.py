@@ -12,8 +12,8 @@ from worthwhile.costs._money import to_quanta
 from worthwhile.exceptions import CostsError
 
 
-def read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
-    """Names, where there are any, and prices in quanta."""
+def read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int], set[int]]:
+    """Names, where there are any, prices in quanta, and the columns whose price is a ceiling."""
     if hasattr(prices, "to_dict") and hasattr(prices, "index"):  # a pandas Series
         if len(twice := prices.index[prices.index.duplicated()]):
             raise CostsError(f"price of {twice[0]!r} is given twice: keep one.")
@@ -25,8 +25,8 @@ def read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
                 f"feature name {wrong[0]!r} is a {type(wrong[0]).__name__}: use strings, or give the prices as an "
                 "array in column order."
             )
-        amounts = [to_quanta(value, f"price of {name!r}") for name, value in prices.items()]
-        result: tuple[tuple[str, ...] | None, list[int]] = tuple(names), amounts
+        found: tuple[str, ...] | None = tuple(names)
+        given = {f"{name!r}": value for name, value in prices.items()}
     elif isinstance(prices, (str, bytes)) or not isinstance(prices, (Sequence, np.ndarray)):
         raise CostsError(
             f"prices is a {type(prices).__name__}: give a mapping from feature name to price, or one price per "
@@ -37,10 +37,24 @@ def read_prices(prices: Any) -> tuple[tuple[str, ...] | None, list[int]]:
             raise CostsError(
                 f"prices has shape {prices.shape}: give one price per column, shape (d,)."
             )
-        result = None, [to_quanta(value, f"price of column {i}") for i, value in enumerate(prices)]
-    if not result[1]:
+        found, given = None, {f"column {i}": value for i, value in enumerate(prices)}
+    if not given:
         raise CostsError("prices is empty: give the price of every feature.")
-    return result
+    amounts = [_amount(value, name) for name, value in given.items()]
+    ceilings = {i for i, value in enumerate(given.values()) if isinstance(value, Mapping)}
+    return found, amounts, ceilings
+
+
+def _amount(value: Any, name: str) -> int:
+    """A price, or the ceiling of one that is known only afterwards."""
+    if not isinstance(value, Mapping):
+        return to_quanta(value, f"price of {name}")
+    if set(value) != {"ceiling"}:
+        raise CostsError(
+            f"price of {name} is {value!r}: give a number, or {{'ceiling': number}} for a price that is known "
+            "only afterwards."
+        )
+    return to_quanta(value["ceiling"], f"ceiling of {name}")
 
 
 class Structure(NamedTuple):

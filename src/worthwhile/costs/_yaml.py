@@ -62,7 +62,7 @@ def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
     if "features" not in fields:
         raise reader.error(root, "no 'features:'; list each feature with its price")
     prices = {
-        name: reader.number(node, f"price of {name!r}")
+        name: reader.price(node, name)
         for name, node in reader.mapping(fields["features"], "features").items()
     }
     if not prices:
@@ -137,7 +137,19 @@ class _Reader:
             raise self.error(node, str(error).rstrip(".")) from None
         return value
 
-    def groups(self, node: yaml.Node, prices: dict[str, Decimal]) -> dict[str, Any]:
+    def price(self, node: yaml.Node, name: str) -> Any:
+        """A number, or the ceiling of one."""
+        if not isinstance(node, yaml.MappingNode):
+            return self.number(node, f"price of {name!r}")
+        fields = self.mapping(node, f"price of {name!r}")
+        if set(fields) != {"ceiling"}:
+            raise self.error(
+                node,
+                f"price of {name!r} must be a number, or {{ceiling: number}} if it is known only afterwards",
+            )
+        return {"ceiling": self.number(fields["ceiling"], f"ceiling of {name!r}")}
+
+    def groups(self, node: yaml.Node, prices: dict[str, Any]) -> dict[str, Any]:
         nodes = self.mapping(node, "groups")
         found = {name: self.group(spec, name, prices) for name, spec in nodes.items()}
         holds: set[str] = set()
@@ -162,7 +174,7 @@ class _Reader:
             )
         return found
 
-    def group(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> dict[str, Any]:
+    def group(self, node: yaml.Node, name: str, prices: dict[str, Any]) -> dict[str, Any]:
         fields = self.mapping(node, f"group {name!r}")
         if "fee" not in fields or not set(fields) <= {"fee", "features", "within"}:
             raise self.error(
@@ -179,7 +191,7 @@ class _Reader:
             spec["within"] = [self.text(item, what) for item in items]
         return spec
 
-    def requires(self, node: yaml.Node, prices: dict[str, Decimal]) -> dict[str, list[str]]:
+    def requires(self, node: yaml.Node, prices: dict[str, Any]) -> dict[str, list[str]]:
         """What each feature requires."""
         found: dict[str, list[str]] = {}
         nodes = self.mapping(node, "requires")
@@ -198,7 +210,7 @@ class _Reader:
             raise self.error(nodes[name], f"{name!r} requires itself, by way of what it requires")
         return found
 
-    def features(self, node: yaml.Node, name: str, prices: dict[str, Decimal]) -> list[str]:
+    def features(self, node: yaml.Node, name: str, prices: dict[str, Any]) -> list[str]:
         """The members of a group."""
         if not isinstance(node, yaml.SequenceNode):
             raise self.error(node, f"features of group {name!r} must be a list, [a, b]")
@@ -232,7 +244,7 @@ def write_yaml(
         lines.append(f"evaluation: {costs.evaluation}")
     lines.append("features:")
     lines += _commented(
-        [f"  {_key(str(name))}: {price}" for name, price in costs.prices.items()],
+        [f"  {_key(str(name))}: {_price(costs, name)}" for name in costs.features],
         [(comments or {}).get(str(name), "") for name in costs.prices],
     )
     if costs.groups:
@@ -249,6 +261,11 @@ def write_yaml(
         listed = ", ".join(_scalar(str(name)) for name in needed)
         lines.append(f"  {_key(str(feature))}: [{listed}]")
     write_whole(path, "\n".join(lines) + "\n")
+
+
+def _price(costs: Costs, name: Any) -> str:
+    price = str(costs.prices[name])
+    return f"{{ceiling: {price}}}" if name in costs.ceilings else price
 
 
 def _commented(lines: list[str], comments: list[str]) -> list[str]:

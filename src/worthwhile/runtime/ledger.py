@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from worthwhile.costs import EXACT, Costs, add_amounts, as_decimal
 
-KINDS = ("bought", "stated", "known", "unavailable", "evaluation")
+KINDS = ("bought", "stated", "paid", "over", "known", "unavailable", "evaluation")
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Entry:
     feature : str, int or None
         What was bought; None for the evaluation of trees or stages.
     kind : str
-        "bought" at the list price, "stated" at another price, "known" already and free,
+        "bought" at the list price, "stated" at another price, "paid" at an amount that was known only
+        afterwards, "over" where that was more than its declared ceiling, "known" already and free,
         "unavailable" and not paid, or "evaluation".
     price, fee : Decimal
         Own price, and the fees that this purchase opened, together.
@@ -50,6 +51,8 @@ class _Purchases(NamedTuple):
     features: tuple[int, ...]
     fees: dict[int, tuple[int, ...]]
     costs: Costs
+    kind: str = "bought"
+    price: int | None = None
 
 
 def _spell_out(line: Any) -> list[Entry]:
@@ -68,7 +71,8 @@ def _bought(feature: int, line: _Purchases) -> Entry:
     paid = [g for g in line.fees.get(feature, ()) if amounts[g]]
     fee = as_decimal(sum(amounts[g] for g in paid))
     groups = " + ".join(costs.fee_names[g] for g in paid)
-    return Entry(costs.name(feature), "bought", as_decimal(prices[feature]), fee, groups or None)
+    own = prices[feature] if line.price is None else line.price
+    return Entry(costs.name(feature), line.kind, as_decimal(own), fee, groups or None)
 
 
 class Ledger:
@@ -114,11 +118,23 @@ class Ledger:
         """Append features bought at their list price, with the fees (by number) that they opened."""
         self._lines.append(_Purchases(features, fees, costs))
 
+    def note_paid(
+        self, feature: int, fees: dict[int, tuple[int, ...]], costs: Costs, price: int
+    ) -> None:
+        """Append a feature at what was paid for it, in quanta, where the list has a ceiling."""
+        kind = "over" if price > costs.lists[0][feature] else "paid"
+        self._lines.append(_Purchases((feature,), fees, costs, kind, price))
+
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The lines so far, oldest first."""
         self._lines = [entry for line in self._lines for entry in _spell_out(line)]
         return tuple(self._lines)
+
+    @property
+    def over(self) -> tuple[Entry, ...]:
+        """The lines for which more was paid than the declared ceiling."""
+        return tuple(entry for entry in self.entries if entry.kind == "over")
 
     @property
     def total(self) -> Decimal:
@@ -156,6 +172,8 @@ class Ledger:
             "known": "  (known already)",
             "unavailable": "  (not available)",
             "stated": "  (stated)",
+            "paid": "  (known afterwards)",
+            "over": "  (over its ceiling)",
         }
         lines = []
         for name, entry in zip(names, self.entries, strict=True):

@@ -219,8 +219,9 @@ class QuerySession(Storable):
                 if d == document and f not in priced and said.get(f, 0.0) is not None
             )
             left -= sum(price + fee for _, price, fee in account._till.quote(reserved))
-        total = sum(sum(priced.values()) for priced in stated.values())
-        if total > left:
+        ceiling = self.policy.costs.is_ceiling  # what was paid for these is never refused
+        total = sum(q for priced in stated.values() for f, q in priced.items() if not ceiling(f))
+        if total > left and total:
             raise BudgetExceeded(
                 f"price is {as_float(total):g} in all, but the budget of {self.budget:g} has only "
                 f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "

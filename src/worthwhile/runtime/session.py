@@ -121,7 +121,9 @@ class Session(Storable):
             paid. What was not asked for is taken as known already, for free.
         price : number or mapping from feature to number, optional
             What was really paid, where that is not the list price. A stated price covers the
-            feature alone: the fee of its group is still due with the next one.
+            feature alone: the fees that it would open are still due with the next one. Where the list
+            has a ceiling, it is the amount paid, beside the fees: over the ceiling, and over the
+            budget, it is recorded and flagged in the ledger.
 
         Raises
         ------
@@ -310,6 +312,12 @@ class Session(Storable):
         if stated is None and feature in self._asked:
             self._pay_list((feature,))
             return
+        costs = self.policy.costs
+        if stated is not None and costs.is_ceiling(feature):
+            _, fees = self._till.pay((feature,))
+            self._till.spent += stated - costs.lists[0][feature]
+            self.ledger.note_paid(feature, fees, costs, stated)
+            return
         kind = "known" if stated is None else "stated"
         self._till.spent += stated or 0
         self.ledger.note(self.policy.costs.name(feature), kind, stated or 0)
@@ -318,7 +326,13 @@ class Session(Storable):
     def _check_money(self, told: Told, stated: Stated) -> None:
         if (left := self._left()) is None:
             return
-        reserved = [f for f in self._pending if f not in stated and told.get(f, 0.0) is not None]
+        ceiling = self.policy.costs.is_ceiling
+        paid = {f: amount for f, amount in stated.items() if ceiling(f)}  # whatever is left
+        left -= sum(paid.values())
+        stated = {f: amount for f, amount in stated.items() if f not in paid}
+        told = {f: value for f, value in told.items() if f not in paid}
+        settled = stated.keys() | paid.keys()
+        reserved = [f for f in self._pending if f not in settled and told.get(f, 0.0) is not None]
         # Asked for once and given up since, yet bought all the same: due, but no longer reserved.
         late = [
             f
@@ -329,7 +343,7 @@ class Session(Storable):
         everything = self._till.quote((*reserved, *late))
         due = sum(stated.values()) + sum(price + fee for _, price, fee in everything) - planned
         left -= planned
-        if due > left:
+        if due > left and due:
             raise BudgetExceeded(
                 f"price is {as_float(due):g} but the budget of {self.budget:g} has only "
                 f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
