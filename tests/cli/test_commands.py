@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 import worthwhile
 from worthwhile.cli import _tables, app
+from worthwhile.costs import Costs
 
 runner = CliRunner()
 
@@ -225,6 +227,7 @@ def test_ask_left_and_resumed(folder, tmp_path):
     assert "is not a number" in resumed.stderr
     assert json.loads(resumed.stdout) == whole
     assert "own budget" in refused("ask", model, "--session", kept, "--budget", 3)
+    assert "own prices" in refused("ask", model, "--session", kept, "--unavailable", "x")
     kept.write_text("{")
     assert "not a stored session" in refused("ask", model, "--session", kept)
 
@@ -422,3 +425,17 @@ def test_ask_with_a_closed_standard_input_says_so(folder):
     assert done.returncode == 2
     assert "standard input is closed" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_ask_and_predict_at_prices_of_today():
+    from worthwhile.cli._options import read_request
+
+    costs = Costs({"age": 1, "a=b": 2}, {"blood": {"fee": 1, "features": ["age"]}})
+    request = read_request(costs, ["a=b=4.50", "blood=0"], ["age"])
+    assert request["prices"] == {"a=b": Decimal("4.50"), "blood": 0}
+    assert request["unavailable"] == ["age"]
+    assert read_request(Costs([1, 2]), ["1=3"], ["0"]) == {"prices": {1: 3}, "unavailable": [0]}
+    assert read_request(costs, None, None) == {"prices": None, "unavailable": []}
+    for line in ("age", "age=x", "=3"):
+        with pytest.raises(ValueError, match=f"--price is '{line}': give it as name=amount"):
+            read_request(costs, [line], None)
