@@ -191,3 +191,26 @@ def test_values_are_forgotten_after_a_time_and_amounts_stay(make, heart, store):
     fresh = make()
     gone = fresh.get(f"/v1/sessions/{ended['id']}")
     assert (gone.status_code, gone.json()["error"]["code"]) == (410, "anonymised")
+
+
+def test_prices_of_today_and_what_cannot_be_had(steps, model, heart):
+    prices = {"cp": 0.25, "thal": 7.0}
+    for row in (0, 3, 9):
+        X, how = heart.data.iloc[[row]], {"prices": prices, "unavailable": ["ca"]}
+        answer = steps.run(row, budget=150.0, **how)
+        assert answer["spent"] == model.cost(X, budget=150, **how)[0]
+        assert answer["prediction"] == model.predict(X, budget=150, **how)[0]
+
+
+def test_prices_of_today_outlive_a_restart(make, heart):
+    from tests.serve.conftest import Steps
+
+    answer = Steps(make(), heart).open(prices={"cp": 0.25}).json()
+    assert Steps(make(), heart).client.get(f"/v1/sessions/{answer['id']}").json() == answer
+
+
+def test_prices_of_nothing_are_refused(steps):
+    refused = steps.open(prices={"nothing": 1.0})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_options")
+    refused = steps.open(unavailable=["nothing"])
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_options")

@@ -84,6 +84,23 @@ def test_a_case_from_its_opening_to_its_answer(browser, model, heart):
     assert "By feature" in browser.get("/spend").text
 
 
+def test_prices_of_today_are_typed_line_by_line(browser):
+    _open(browser, prices="cp: 0,25\n\nthal: 3")
+    for _ in range(20):
+        asked = re.search(r'<h2 id="ask">(.*?)</h2>', browser.text)
+        price = re.search(r"<strong>(.*?) CAD</strong>", browser.text)
+        if asked is None:
+            pytest.fail("cp was not asked for")
+        if asked[1] == "cp":
+            assert price[1] == "0.25"
+            break
+        browser.send("/tell", value="", how="unavailable")
+    browser.get("/cases/new")
+    refused = browser.send("/cases/new", model="heart", prices="cp 3")
+    assert refused.status_code == 422
+    assert "is no price: write" in refused.text
+
+
 def test_a_double_click_and_the_back_button_change_nothing(browser):
     _open(browser)
     action, hidden = browser.form("/tell")

@@ -47,11 +47,10 @@ class AsyncClient:
                 return protocol.answer(response)
         raise AssertionError("unreachable")
 
-    async def open(
-        self, model: str, budget: Any = None, *, label: str = "", one_by_one: bool = False
-    ) -> AsyncCase:
-        """Begin a case."""
-        return AsyncCase(self, await self.send(protocol.opening(model, budget, label, one_by_one)))
+    async def open(self, model: str, budget: Any = None, **options: Any) -> AsyncCase:
+        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``."""
+        call = protocol.opening(model, {"budget": budget, **options})
+        return AsyncCase(self, await self.send(call))
 
     async def case(self, case_id: str) -> AsyncCase:
         """A case that was opened before."""

@@ -107,10 +107,10 @@ def load_httpx() -> Any:
     return httpx
 
 
-def opening(model: str, budget: Any, label: str, one_by_one: bool) -> Call:
+def opening(model: str, options: Mapping[str, Any]) -> Call:
     """The request that opens a case."""
-    body = {"model": model, "budget": budget, "label": label, "one_by_one": one_by_one}
-    return step("POST", "/v1/sessions", body)
+    given = {name: value for name, value in options.items() if value is not None}
+    return step("POST", "/v1/sessions", {"model": model, **given})
 
 
 def telling(

@@ -67,11 +67,10 @@ class Client:
                 return protocol.answer(response)
         raise AssertionError("unreachable")
 
-    def open(
-        self, model: str, budget: Any = None, *, label: str = "", one_by_one: bool = False
-    ) -> Case:
-        """Begin a case."""
-        return Case(self, self.send(protocol.opening(model, budget, label, one_by_one)))
+    def open(self, model: str, budget: Any = None, **options: Any) -> Case:
+        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``."""
+        call = protocol.opening(model, {"budget": budget, **options})
+        return Case(self, self.send(call))
 
     def case(self, case_id: str) -> Case:
         """A case that was opened before."""

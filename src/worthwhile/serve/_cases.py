@@ -28,6 +28,9 @@ from worthwhile.serve._models import Model, Models, describe_column
 from worthwhile.serve._operations import Step, StoredCase
 from worthwhile.serve._settings import Limits
 
+OPTIONS = ("budget", "one_by_one", "prices", "unavailable")
+"""What a session is opened with."""
+
 
 @dataclass
 class _Live:
@@ -57,12 +60,10 @@ class Cases:
     async def open(
         self, caller: Caller, request: Mapping[str, Any], key: str | None
     ) -> dict[str, Any]:
-        """Begin a case; ``request`` has "model", and may have "budget", "one_by_one", "label"."""
+        """Begin a case; ``request`` has "model", and may have a "label" and ``OPTIONS``."""
         model = self._models.get(request["model"])
         options = {
-            name: request[name]
-            for name in ("budget", "one_by_one")
-            if request.get(name) is not None
+            name: request[name] for name in OPTIONS if request.get(name) not in (None, {}, [])
         }
         reserved = self._limit_by_key(caller, model, options)
         session = _begin(model, options)
@@ -254,6 +255,8 @@ def _begin(model: Model, options: Mapping[str, Any]) -> Session:
             model.policy,
             budget=options.get("budget"),
             one_by_one=bool(options.get("one_by_one", False)),
+            prices=options.get("prices"),
+            unavailable=options.get("unavailable", ()),
         )
     except (CostsError, SessionError, ValueError) as error:
         raise ServiceError(422, "bad_options", str(error)) from None

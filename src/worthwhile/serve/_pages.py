@@ -203,13 +203,14 @@ async def open_case(request: Request, seen: Seen) -> Response:
     """Open a case, and show it."""
     fields = await form_of(request, seen)
     try:
-        budget = _number(fields.get("budget", ""))
+        budget, prices = _number(fields.get("budget", "")), _prices(fields.get("prices", ""))
         answer = await request.app.state.cases.open(
             seen.caller,
             {
                 "model": fields.get("model", ""),
                 "budget": budget,
                 "one_by_one": True,
+                "prices": prices,
                 "label": fields.get("label", "")[:200],
             },
             fields.get("key") or None,
@@ -313,6 +314,20 @@ def _number(text: str) -> float | None:
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
         raise ValueError(f"{text!r} is not a number.") from None
+
+
+def _prices(text: str) -> dict[str, float]:
+    """Prices of today as people write them: a line each, name and amount with a colon between."""
+    found = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, _, amount = line.rpartition(":")
+        price = _number(amount) if name.strip() else None
+        if price is None:
+            raise ValueError(
+                f"{line.strip()!r} is no price: write 'name: amount', one on each line."
+            )
+        found[name.strip()] = price
+    return found
 
 
 # Looking back ------------------------------------------------------------------------------------

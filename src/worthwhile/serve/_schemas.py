@@ -24,6 +24,13 @@ class OpenRequest(_Strict):
     model: Name = Field(description="Name of a served model.")
     budget: Amount | None = Field(None, description="Never spend more than this.")
     one_by_one: StrictBool = Field(False, description="Ask for one feature at a time.")
+    prices: dict[Name, Amount] | None = Field(
+        None,
+        description="Prices of today of features and fees, where they differ from the model's.",
+    )
+    unavailable: list[Name] | None = Field(
+        None, description="Features that cannot be had for this case."
+    )
     label: Annotated[str, Field(max_length=200)] = Field("", description="What you call the case.")
 
 
