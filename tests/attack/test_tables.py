@@ -230,12 +230,12 @@ DAY = datetime.date(2020, 1, 1)
 COLUMNS = {
     "list": ([[1, 2]] * 24, "has values such as"),
     "struct": ([{"a": 1}] * 24, "has values such as"),
-    "time stamp": (pd.Series([pd.Timestamp(DAY)] * 24), "has dates or times"),
-    "time stamp or nothing": (pd.Series([pd.Timestamp(DAY), pd.NaT] * 12), "has dates or times"),
-    "zoned": (pd.Series([pd.Timestamp("2020-01-01", tz="UTC")] * 24), "has dates or times"),
-    "span": (pd.Series([pd.Timedelta(1, "D")] * 24), "has dates or times"),
-    "day": ([DAY] * 24, "has dates or times"),
-    "category": (pd.Categorical(["a", "b"] * 12), "has text such as 'a'"),
+    "time stamp": (pd.Series([pd.Timestamp(DAY)] * 24), None),
+    "time stamp or nothing": (pd.Series([pd.Timestamp(DAY), pd.NaT] * 12), None),
+    "zoned": (pd.Series([pd.Timestamp("2020-01-01", tz="UTC")] * 24), None),
+    "span": (pd.Series([pd.Timedelta(1, "D")] * 24), None),
+    "day": ([DAY] * 24, None),
+    "category": (pd.Categorical(["a", "b"] * 12), None),
 }
 
 
@@ -244,9 +244,11 @@ def test_columns_of_other_kinds_are_refused_by_name(folder, tmp_path, kind):
     values, words = COLUMNS[kind]
     path = tmp_path / "data.parquet"
     path.write_bytes(parquet(TABLE.assign(chol=values)))
-    predicting, fitting = refusals(folder, tmp_path, path)
-    assert "feature 'chol', which the model reads: not a number" in predicting
-    assert f"column 'chol' {words}" in fitting
+    said = run("predict", folder / "model", path, "-o", tmp_path / "p.csv", code=2)
+    assert "feature 'chol', which the model reads: not a number" in said
+    if words is not None:  # dates and categories are columns like others
+        fitting = run("fit", path, "--target", "ill", "--budget", 2, "-o", tmp_path / "m", code=2)
+        assert f"column 'chol' {words}" in fitting
     if kind != "category":  # labels may well be categories
         path.write_bytes(parquet(TABLE.assign(ill=values)))
         said = run("fit", path, "--target", "ill", "--budget", 2, "-o", tmp_path / "m", code=2)

@@ -112,7 +112,7 @@ def split_target(
         )
     X = frame.drop(columns=[target]).rename(columns=str)
     check_columns(X, path)
-    return numbers(X), y
+    return columns_of(X), y
 
 
 def check_columns(X: pd.DataFrame, path: Path) -> None:
@@ -136,19 +136,15 @@ def check_columns(X: pd.DataFrame, path: Path) -> None:
         )
 
 
-def numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """All columns as float64; refuses text, naming the column and a value."""
-    result = {}
-    for name in frame.columns:
-        column = frame[name]
-        if column.dtype.kind in "mM":
-            raise ValueError(
-                f"column {name!r} has dates or times: give them as numbers, such as days since a date, or drop it."
-            )
-        values = pd.to_numeric(column, errors="coerce")
-        if (other := values.isna() & column.notna()).any():
-            raise ValueError(
-                f"column {name!r} has text such as {column[other].iloc[0]!r}: encode it as numbers, or drop it."
-            )
-        result[str(name)] = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pd.DataFrame(result)
+def columns_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Features as models take them: numbers as float64; text, categories and dates as they are."""
+    return pd.DataFrame({str(name): _as_numbers(frame[name]) for name in frame.columns})
+
+
+def _as_numbers(column: pd.Series[Any]) -> Any:
+    if column.dtype.kind in "bmM" or isinstance(column.dtype, pd.CategoricalDtype):
+        return column.reset_index(drop=True)
+    values = pd.to_numeric(column, errors="coerce")
+    if (values.isna() & column.notna()).any():
+        return column.reset_index(drop=True)
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)

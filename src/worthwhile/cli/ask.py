@@ -44,7 +44,7 @@ def ask(
 ) -> None:
     """Walk one case through a model: it asks, you answer, it keeps the bill.
 
-    Answer with a number,
+    Answer with a number, a date such as 1980-05-01, or one of the choices, by its number or its text;
     [bold]unknown[/bold] if it was asked for and came back empty (it is paid),
     or [bold]na[/bold] if it cannot be had (it is not paid).
     Ctrl-C leaves; with --session the same command goes on where it stopped.
@@ -106,32 +106,55 @@ def _drive(case: Any, path: Path | None) -> None:
         left = "" if case.budget is None else f", {money(case.budget - case.spent, unit)} left"
         why = case.why(name)
         notes.print(f"{_so_far(case)}; {money(case.spent, unit)} spent{left}", style="dim")
+        _list_choices(case, name)
         answer = Prompt.ask(
             Text.assemble((str(name), "bold"), f" ({money(case.quote(name), unit)}; {why})"),
             console=notes,
         )
         try:
-            case.tell({name: _value(answer)})
+            case.tell({name: _value(answer, case, name)})
         except (SessionError, ValueError) as error:
             notes.print(str(error), style="red")
             continue
         _keep(case, path)
 
 
-def _value(answer: str) -> Any:
+def _list_choices(case: Any, name: Any) -> None:
+    """The values of a category, numbered."""
+    for number, choice in enumerate(case.choices(name) or (), start=1):
+        notes.print(f"  {number:3d}  {choice}")
+
+
+def _value(answer: str, case: Any, name: Any) -> Any:
+    """What was typed as a value of the column."""
     from worthwhile.runtime import UNAVAILABLE
 
-    text = answer.strip().lower()
-    if text in GONE:
+    text = answer.strip()
+    choices = case.choices(name)
+    if choices is not None and (chosen := _chosen(text, choices)) is not None:
+        return chosen
+    if text.lower() in GONE:
         return UNAVAILABLE
-    if text in WORDS:
-        return WORDS[text]
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
+    if choices is not None or case.kind(name) not in ("number", "duration"):
+        return text  # the column reads it, or says what it reads
     try:
         return float(text)
     except ValueError:
         raise ValueError(
             f"{answer!r} is not a number: answer with a number, 'unknown' or 'na'."
         ) from None
+
+
+def _chosen(text: str, choices: list[Any]) -> Any:
+    """A choice by its text, else by its number in the list; None if it is neither."""
+    for choice in choices:
+        if str(choice) == text:
+            return choice
+    if text.isdecimal() and 1 <= int(text) <= len(choices):
+        return choices[int(text) - 1]
+    return next((choice for choice in choices if str(choice).lower() == text.lower()), None)
 
 
 def _so_far(case: Any) -> str:

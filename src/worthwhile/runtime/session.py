@@ -215,6 +215,11 @@ class Session(Storable):
         column = self._column(self._index(feature))
         return None if column is None or not column.levels else list(column.levels)
 
+    def kind(self, feature: Feature) -> str:
+        """What a feature is: "number", "boolean", "category", "ordered", "date", "time" or "duration"."""
+        column = self._column(self._index(feature))
+        return "number" if column is None else column.kind
+
     def _column(self, index: int) -> Column | None:
         columns = self.policy.columns
         return None if columns is None else columns[index]

@@ -84,12 +84,13 @@ class BudgetModel(CostAware):
     def _use(self, point: int) -> Self:
         """Take up a point."""
         self.point_ = point
-        self.policy_ = self.policy_.at(point)
+        self.policy_ = self._inner_policy.at(point)
         return self
 
     def _restore(self, policy: Policy) -> None:
         super()._restore(policy)
-        if not isinstance(policy, LibraryPolicy) or len(self.frontier_) != len(policy.library.rate):
+        inner = self._inner_policy
+        if not isinstance(inner, LibraryPolicy) or len(self.frontier_) != len(inner.library.rate):
             raise ValueError("the frontier does not fit the policy")
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:

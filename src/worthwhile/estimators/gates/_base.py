@@ -107,6 +107,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
     """Base of the classifiers with a gate, a cheap model and an existing one."""
 
     policy_: GatePolicy
+    _style = "columns"
     trace_: pd.DataFrame
     point_: dict[str, Any]
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")

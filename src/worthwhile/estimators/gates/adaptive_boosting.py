@@ -177,6 +177,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.constraint = constraint
         self.max_iter = max_iter
 
+    _style = "order"
+
     @contextmanager
     def _duo(self, task: Task) -> Iterator[Duo]:
         """The binned rows, and threads for as long as they are worked on."""

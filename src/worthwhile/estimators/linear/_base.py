@@ -29,6 +29,7 @@ class LinearTreeBase(CostAware, ABC):
     """A tree of linear models."""
 
     policy_: LinearTreePolicy
+    _style = "columns"
     shares_: npt.NDArray[np.float64]
     trace_: pd.DataFrame
 

@@ -38,6 +38,7 @@ class _CostWeightedL1(CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     policy_: LinearTreePolicy
+    _style = "columns"
     trace_: pd.DataFrame
     n_iter_: int
 

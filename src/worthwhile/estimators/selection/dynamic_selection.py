@@ -164,6 +164,7 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
     policy_: SelectionPolicy
+    _style = "columns"
     trace_: pd.DataFrame
     factor_names_: list[Any]
 

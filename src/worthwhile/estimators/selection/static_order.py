@@ -94,6 +94,7 @@ class StaticOrderClassifier(CostAwareClassifier):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("n_factors",)
     policy_: StaticOrderPolicy
+    _style = "columns"
     trace_: pd.DataFrame
     order_: list[Any]
     factor_names_: list[Any]
