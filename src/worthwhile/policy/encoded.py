@@ -18,7 +18,7 @@ class EncodedPolicy(Policy):
     """Buys source columns; the policy inside works on what is made from them.
 
     Laws, bills, sessions and files speak of the sources. A source that is bought gives all columns
-    that are made from it at once, and they cost nothing beside it.
+    that are made from it, and they cost nothing beside it.
 
     Parameters
     ----------
@@ -101,30 +101,64 @@ class EncodedPolicy(Policy):
 
 
 class EncodedCase(Case):
-    """One row: values of sources come in, columns made from them go to the case inside."""
+    """One row: values of sources come in, columns made from them go to the case inside.
+
+    Of a source that was asked for, the case inside learns the columns that it wanted; the others wait
+    until it wants them, which costs nothing. So it goes the way that it goes in a batch, where every
+    column is bought on its own.
+    """
 
     def __init__(self, policy: EncodedPolicy) -> None:
         self._expansion = policy.expansion
         self._inner = policy.inner.begin()
         self._source: list[int] = policy.expansion.sources.tolist()
+        self._evaluation = policy.costs.flat.evaluation
         self._wanted: dict[
             Bundle, list[Bundle]
         ] = {}  # what was wanted inside, by what was asked for
+        self._held: dict[int, list[float]] = {}  # columns of the sources that are known
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The sources of what the case inside wants, in its order."""
-        self._wanted = {}
-        for bundle in self._inner.wants(left):
-            sources = tuple(dict.fromkeys(self._source[column] for column in bundle))
-            self._wanted.setdefault(sources, []).append(bundle)
-        self.evaluated = self._inner.evaluated
-        return list(self._wanted)
+        while True:
+            before = self._inner.evaluated
+            bundles = self._inner.wants(left)
+            self.evaluated = self._inner.evaluated
+            if left is not None:
+                left -= (self.evaluated - before) * self._evaluation
+            free: list[int] = []
+            self._wanted = {}
+            for bundle in bundles:
+                sources = tuple(dict.fromkeys(self._source[column] for column in bundle))
+                if self._held.keys() >= set(sources):
+                    free += bundle
+                else:
+                    self._wanted.setdefault(sources, []).append(bundle)
+            if not free:
+                return list(self._wanted)
+            for column in free:
+                self._inner.learn(column, self._made(column))
+            if self._wanted:
+                return list(self._wanted)
+
+    def _made(self, column: int) -> float:
+        source = self._source[column]
+        return self._held[source][column - self._expansion.first[source]]
 
     def learn(self, feature: int, value: float) -> None:
-        """All columns of the source are known with it."""
+        """What was wanted of the source; all that is made from it where nobody asked."""
+        made: list[float] = self._expansion.of(feature, np.array([value]))[0].tolist()
+        self._held[feature] = made
         first = self._expansion.first[feature]
-        made = self._expansion.of(feature, np.array([value]))[0]
-        self._inner.learn_all(dict(enumerate(made.tolist(), first)))
+        wanted = [
+            column
+            for bundles in self._wanted.values()
+            for bundle in bundles
+            for column in bundle
+            if self._source[column] == feature
+        ]
+        columns = dict.fromkeys(wanted) or range(first, first + len(made))
+        self._inner.learn_all({column: self._made(column) for column in columns})
 
     def refuse(self, bundle: Bundle) -> None:
         """What was wanted from these sources cannot be had, and of a single source nothing at all."""

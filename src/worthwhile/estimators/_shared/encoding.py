@@ -61,6 +61,15 @@ class Encoding:
         """Prices of the columns that the method works with."""
         return self.costs if self.expansion is None else prices_of_made(self.costs, self.expansion)
 
+    @property
+    def categorical(self) -> npt.NDArray[np.bool_] | None:
+        """Which columns of the method hold codes of categories; None where none does."""
+        found = self.columns.categorical
+        if self.expansion is not None:
+            found[list(self.expansion.tables)] = False
+            found = found[self.expansion.sources]
+        return found if found.any() else None
+
     def read(self, X: Any) -> Floats:
         """Further rows of the user's table, as the method takes them; everything must be readable."""
         names = self.costs.feature_names

@@ -75,7 +75,7 @@ class Miser(MiserParameters, ABC):
     """Fit, path and trade-off of both Greedy Misers."""
 
     policy_: TreePolicy
-    _style = "order"
+    _style = "native"
     trace_: pd.DataFrame
     purchase_order_: list[int]
     n_rounds_: int
@@ -105,7 +105,19 @@ class Miser(MiserParameters, ABC):
 
     def _categorical(self) -> npt.NDArray[np.bool_] | None:
         """Which columns of the training data hold codes of categories, (d,); None where none does."""
-        return None
+        return None if self._encoding is None else self._encoding.categorical
+
+    def _sources(self, order: list[int]) -> list[int]:
+        """Columns of the user's table behind columns that were bought, in that order."""
+        expansion = None if self._encoding is None else self._encoding.expansion
+        return order if expansion is None else [*dict.fromkeys(expansion.sources[order].tolist())]
+
+    def _made(self, order: list[int]) -> list[int]:
+        """All columns that are made of those of the user's table."""
+        expansion = None if self._encoding is None else self._encoding.expansion
+        if expansion is None:
+            return order
+        return [c for s in order for c in range(expansion.first[s], expansion.first[s + 1])]
 
     def _as_targets(self, y: Any, what: str) -> Floats:
         """Class codes or targets as what the loss takes."""
@@ -126,7 +138,8 @@ class Miser(MiserParameters, ABC):
     ) -> Training:
         """Check parameters, data and prices, and hold rows out where that was asked for."""
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype="numeric")
+        going_on = self.warm_start and hasattr(self, "policy_")
+        X, y, costs = self._read_training(X, y, dtype="numeric", like=self if going_on else None)
         qid = None if qid is None else read_qid(qid, len(X))
         training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs, qid)
         training.categorical = self._categorical()
@@ -233,7 +246,8 @@ class Miser(MiserParameters, ABC):
         self.n_rounds_ = rounds.best()
         kept = trees.first(self.n_rounds_ * trees.per_round)
         used = set(kept.features.tolist())
-        self.purchase_order_ = [f for f in rounds.booster.purchases.order if f in used]
+        bought = [f for f in rounds.booster.purchases.order if f in used]
+        self.purchase_order_ = self._sources(bought)
         self.policy_ = TreePolicy(costs, self._output(), kept)
 
     def _what_was(self, earlier: TreePolicy, training: Training, n_outputs: int) -> Earlier:
@@ -261,7 +275,8 @@ class Miser(MiserParameters, ABC):
 
         self.trace_ = self.trace_[: self.n_rounds_]
         total, acquired = at(training.X)
-        return Earlier(self.n_rounds_, self.purchase_order_, total, acquired, *at(training.X_held))
+        order = self._made(self.purchase_order_)
+        return Earlier(self.n_rounds_, order, total, acquired, *at(training.X_held))
 
     def fit_path(
         self,
@@ -405,7 +420,7 @@ class Miser(MiserParameters, ABC):
         model = copy.copy(self)
         policy = self._inner_policy
         kept = policy.trees.first(stage * self._trees_per_round())
-        used = set(kept.features.tolist())
+        used = set(self._sources(kept.features.tolist()))
         model.policy_ = TreePolicy(policy.costs, policy.output, kept)
         model.n_rounds_ = stage
         model.purchase_order_ = [f for f in self.purchase_order_ if f in used]
