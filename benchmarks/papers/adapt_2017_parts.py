@@ -184,7 +184,7 @@ def gated(name: str, p: Problem, existing: Existing, **settings: Any) -> tuple[A
 
 def misers(p: Problem, **settings: Any) -> list[Any]:
     """Greedy Miser for several lam, each cut to its best round on validation rows."""
-    model = GreedyMiserClassifier(costs=p.costs, scoring="accuracy", **settings)
+    model = GreedyMiserClassifier(costs=p.costs, scoring="accuracy", patience=None, **settings)
     top = model.lam_max(*p.train)
     steps = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.003, 0.001, 1e-4)
     return model.fit_path(*p.train, [top * step for step in steps], validation=p.validation)

@@ -122,7 +122,9 @@ def main() -> None:
         sizes, rounds, points = (2000, 2000, 2000), 60, 4
     start = time.perf_counter()
     (train, held, test), costs = draw_documents(sizes, given.seed + 1)
-    miser = GreedyMiserRegressor(costs=costs, n_rounds=rounds, learning_rate=0.1, max_depth=DEPTH)
+    miser = GreedyMiserRegressor(
+        costs=costs, preset="paper", n_rounds=rounds, learning_rate=0.1, max_depth=DEPTH
+    )
     top = miser.lam_max(train.X, train.y)
     lams = [0.0, *(top * np.logspace(-4, -0.5, points))]
     models, curve = miser.fit_path(train.X, train.y, lams), []

@@ -76,7 +76,13 @@ def one_split(X, y, costs, budget, confidence, tune, seed):
     """The mean test bill of the model found, what was expected, refits, seconds, whether it was tuned."""
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.5, random_state=seed)
     model = GreedyMiserClassifier(
-        costs=costs, penalty="row", n_rounds=10, learning_rate=0.5, n_jobs=1
+        costs=costs,
+        preset="paper",
+        penalty="row",
+        n_rounds=10,
+        learning_rate=0.5,
+        max_depth=3,
+        n_jobs=1,
     )
     start = time.perf_counter()
     with warnings.catch_warnings():

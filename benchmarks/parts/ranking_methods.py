@@ -161,7 +161,9 @@ def best_round(model: GreedyMiserRegressor, held: Documents) -> tuple[GreedyMise
 
 
 def booster(problem: Problem, depth: int = 3) -> GreedyMiserRegressor:
-    return GreedyMiserRegressor(costs=problem.costs, n_rounds=problem.rounds, max_depth=depth)
+    return GreedyMiserRegressor(
+        costs=problem.costs, preset="paper", n_rounds=problem.rounds, max_depth=depth
+    )
 
 
 def plain_trees(problem: Problem, quick: bool) -> Iterator[Point]:

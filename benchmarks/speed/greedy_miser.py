@@ -78,7 +78,7 @@ def fit_worthwhile(X, y, prices, lam, binary, options):
     kind = GreedyMiserClassifier if binary else GreedyMiserRegressor
     model = kind(
         lam=lam, lam_scale="sum", costs=prices, n_rounds=options.rounds, n_jobs=options.threads,
-        newton=binary,
+        newton=binary, max_depth=3, validation_fraction=None,
     )  # fmt: skip
     tiny = np.random.default_rng(0).normal(size=(4000, 24)).astype(X.dtype)
     start = time.perf_counter()
@@ -267,7 +267,12 @@ def sweep(options):
     lams = np.append(unit * np.logspace(1.5, -2, 15), 0.0).tolist()
     GreedyMiserRegressor(n_rounds=1).fit(X[:500], y[:500])
     model = GreedyMiserRegressor(
-        lam_scale="sum", costs=prices, n_rounds=options.rounds, n_jobs=options.threads
+        lam_scale="sum",
+        costs=prices,
+        n_rounds=options.rounds,
+        n_jobs=options.threads,
+        max_depth=3,
+        validation_fraction=None,
     )
     start = time.perf_counter()
     models = model.fit_path(X, y, lams)
@@ -321,7 +326,9 @@ def phases(options):
         GreedyMiserRegressor(n_rounds=1).fit(X[:500], y[:500])
         taken.clear()
         start = time.thread_time()
-        GreedyMiserRegressor(costs=prices, n_rounds=options.rounds, n_jobs=1).fit(X, y)
+        GreedyMiserRegressor(
+            costs=prices, n_rounds=options.rounds, max_depth=3, validation_fraction=None, n_jobs=1
+        ).fit(X, y)
         whole = time.thread_time() - start
         print(f"{title}: {whole:.2f} s of one core for {options.rounds} rounds, binning included")
         for label, seconds in sorted(taken.items(), key=lambda item: -item[1]):

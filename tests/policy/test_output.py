@@ -71,9 +71,20 @@ def test_scores_have_no_probabilities(kind):
 
 
 def test_kinds_and_classes_must_fit():
-    with pytest.raises(ValueError, match="output kind is 'guess': it is one of value, log-odds"):
+    with pytest.raises(
+        ValueError, match="output kind is 'guess': it is one of value, log-value, log-odds"
+    ):
         Output("guess")
     with pytest.raises(ValueError, match="output kind 'value' has no classes"):
         Output("value", TWO)
     with pytest.raises(ValueError, match="output kind 'logits' needs classes"):
         Output("logits")
+
+
+def test_a_logarithm_becomes_its_value_quietly():
+    output = Output("log-value")
+    assert output.n_raw == 1
+    with np.errstate(all="raise"):
+        said = output.predict(np.array([[0.0], [-800.0], [1e9]]))
+    assert said[:2].tolist() == [1.0, 0.0]
+    assert np.isfinite(said).all()

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+LARGEST_LOG = 709.0
+"""Its exponential is still a number."""
+
 
 def sigmoid(raw: npt.ArrayLike) -> Floats:
     """Logistic function, element by element, without overflow.
@@ -24,6 +27,19 @@ def sigmoid(raw: npt.ArrayLike) -> Floats:
     decay = np.exp(-np.abs(raw))
     share: Floats = np.where(raw >= 0, 1.0, decay) / (1.0 + decay)
     return share
+
+
+def exponential(raw: npt.ArrayLike) -> Floats:
+    """Exponential function, element by element; what would overflow is the largest number.
+
+    Examples
+    --------
+    >>> exponential([0.0, -800.0]).tolist()
+    [1.0, 0.0]
+    """
+    raw = np.ascontiguousarray(raw, dtype=np.float64)
+    power: Floats = np.exp(np.minimum(raw, LARGEST_LOG))
+    return power
 
 
 def softmax(raw: npt.ArrayLike) -> Floats:

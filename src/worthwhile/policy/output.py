@@ -13,7 +13,7 @@ from worthwhile.core.quiet import quiet
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-KINDS = ("value", "log-odds", "logits", "probabilities", "score", "scores", "votes")
+KINDS = ("value", "log-value", "log-odds", "logits", "probabilities", "score", "scores", "votes")
 
 
 class Output:
@@ -22,11 +22,11 @@ class Output:
     Parameters
     ----------
     kind : str
-        What the raw columns are: "value" (regression, one column per target), "log-odds" (binary,
-        one column), "logits" (one column per class, softmax), "probabilities" (one per class),
-        "score" (binary, sign decides, no probabilities), "scores" (largest decides, no
-        probabilities), "votes" (first the votes of each class, then the weights of each class,
-        which give the probabilities).
+        What the raw columns are: "value" (regression, one column per target), "log-value"
+        (regression, one column, its logarithm), "log-odds" (binary, one column), "logits" (one
+        column per class, softmax), "probabilities" (one per class), "score" (binary, sign decides,
+        no probabilities), "scores" (largest decides, no probabilities), "votes" (first the votes of
+        each class, then the weights of each class, which give the probabilities).
     classes : array, optional
         Labels; None for regression.
 
@@ -41,10 +41,9 @@ class Output:
     def __init__(self, kind: str, classes: Array | None = None) -> None:
         if kind not in KINDS:
             raise ValueError(f"output kind is {kind!r}: it is one of {', '.join(KINDS)}.")
-        if (classes is None) != (kind == "value"):
-            raise ValueError(
-                f"output kind {kind!r} {'has no' if kind == 'value' else 'needs'} classes."
-            )
+        numbers = kind in ("value", "log-value")
+        if (classes is None) != numbers:
+            raise ValueError(f"output kind {kind!r} {'has no' if numbers else 'needs'} classes.")
         self.kind = kind
         self.classes = classes
 
@@ -52,7 +51,7 @@ class Output:
     def n_raw(self) -> int | None:
         """Number of raw columns; None where any number will do."""
         if self.classes is None:
-            return None
+            return 1 if self.kind == "log-value" else None
         if self.kind in ("log-odds", "score"):
             return 1
         return len(self.classes) * (2 if self.kind == "votes" else 1)
@@ -70,8 +69,11 @@ class Output:
         best: npt.NDArray[np.intp] = np.argmax(raw[:, : len(self.classes)], axis=1)
         return best
 
+    @quiet
     def predict(self, raw: Floats) -> Array:
         """Labels, or values for regression."""
+        if self.kind == "log-value":
+            return links.exponential(raw[:, 0])
         if self.classes is None:
             return raw[:, 0] if raw.shape[1] == 1 else raw
         labels: Array = self.classes[self.winner(raw)]

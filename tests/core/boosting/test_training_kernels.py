@@ -256,7 +256,7 @@ def test_a_route_ends_where_the_splits_lead():
         for weights in (np.empty(0, dtype=np.int64), rng.integers(1, 2**20, 300)):
             curvature = rng.integers(0, 2**30, (2, 300))
             for rows in (None, np.arange(0, 300, 3, dtype=np.int32)):
-                found = leaves.curvature_sums(leaf, rows, curvature, weights, 5, threads)
+                found = leaves.curvature_sums(leaf, rows, curvature, 30, weights, 5, threads)
                 chosen = np.arange(300) if rows is None else rows
                 w = weights[chosen] if len(weights) else np.ones(len(chosen))
                 for node in range(5):

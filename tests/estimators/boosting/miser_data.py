@@ -30,5 +30,5 @@ def same_trees(a, b):
 
 def regressor(**parameters):
     return GreedyMiserRegressor(
-        **{"n_rounds": 8, "min_samples_leaf": 5, "learning_rate": 0.3, **parameters}
+        **{"n_rounds": 8, "max_depth": 3, "min_samples_leaf": 5, "learning_rate": 0.3, **parameters}
     )

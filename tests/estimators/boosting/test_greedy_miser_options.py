@@ -8,6 +8,7 @@ import pytest
 import worthwhile
 from tests.estimators.boosting.miser_data import classes, numbers, regressor, same_trees
 from worthwhile import FeatureSubsets, GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.estimators._shared.validation import hold_out
 
 # What is offered besides --------------------------------------------------------------------------
 
@@ -29,9 +30,15 @@ def test_stages_are_the_models_at_them():
 def test_validation_cuts_to_the_best_round():
     X, y = numbers(1, n=200)
     X_held, y_held = numbers(2, n=200)
-    model = regressor(n_rounds=60, learning_rate=1.0).fit(X, y, validation=(X_held, y_held))
+    model = regressor(n_rounds=60, learning_rate=1.0, patience=None)
+    model.fit(X, y, validation=(X_held, y_held))
     scores = model.trace_["validation_score"]
     assert model.n_rounds_ == int(scores.argmax()) + 1 < 60
+    hasty = regressor(n_rounds=60, learning_rate=1.0, patience=2)
+    hasty.fit(X, y, validation=(X_held, y_held))
+    waited = len(hasty.trace_)
+    assert waited - hasty.n_rounds_ == 2
+    assert hasty.n_rounds_ == int(scores[:waited].argmax()) + 1
     errors = [
         0.5 * ((p - y_held) ** 2).mean()
         for p in regressor(n_rounds=60, learning_rate=1.0).fit(X, y).staged_predict(X_held)
@@ -57,6 +64,34 @@ def test_validation_score_may_be_the_callers():
         n_rounds=20, validation_fraction=0.25, scoring="accuracy", random_state=0
     )
     assert accurate.fit(X, y).trace_["validation_score"].between(0, 1).all()
+
+
+def test_rows_are_held_out_unasked_where_there_are_enough(monkeypatch):
+    monkeypatch.setattr("worthwhile.estimators.boosting._parameters.ROWS_TO_SPARE", 400)
+    X, y = classes(1, n=400, k=2)
+    few = GreedyMiserClassifier(n_rounds=3).fit(X[:-1], y[:-1])
+    assert few.trace_["validation_loss"].isna().all()
+    many, again = (GreedyMiserClassifier(n_rounds=60).fit(X, y) for _ in range(2))
+    assert many.trace_["validation_loss"].notna().all()
+    assert same_trees(many, again)  # no seed: the same rows each time
+    assert len(many.trace_) == min(60, many.n_rounds_ + 20)
+    for asked in ({"validation_fraction": None}, {"preset": "paper"}, {"warm_start": True}):
+        kept = GreedyMiserClassifier(n_rounds=3, **asked).fit(X, y)
+        assert kept.trace_["validation_loss"].isna().all()
+
+
+def test_held_out_rows_count_with_their_weight():
+    X, y = classes(1, n=400, k=2)
+    weight = np.where(np.arange(400) % 2, 1.0, 3.0)
+    model = GreedyMiserClassifier(n_rounds=2, validation_fraction=0.5, patience=None).fit(
+        X, y, weight
+    )
+    _, held = hold_out(400, 0.5, np.random.default_rng([model.seed_, 0]), y)
+    assert model.n_rounds_ == 2
+    losses = -np.log(model.predict_proba(X[held])[np.arange(len(held)), y[held]])
+    expected = np.average(losses, weights=weight[held])
+    assert model.trace_["validation_loss"].iloc[-1] == pytest.approx(expected)
+    assert expected != pytest.approx(losses.mean(), rel=1e-4)
 
 
 def test_held_out_rows_are_not_trained_on():
@@ -103,10 +138,11 @@ def test_newton_steps_are_friedmans():
         newton=True,
         learning_rate=1.0,
         preset="paper",
+        max_depth=3,
         min_samples_leaf=20,
     ).fit(X, y)
     plain = GreedyMiserClassifier(
-        n_rounds=1, leaves="scalar", learning_rate=1.0, preset="paper", min_samples_leaf=20
+        n_rounds=1, leaves="scalar", learning_rate=1.0, preset="paper", max_depth=3
     ).fit(X, y)
     assert (model.policy_.trees.feature == plain.policy_.trees.feature).all()
     raw, other = model.policy_.batch(X).raw, plain.policy_.batch(X).raw

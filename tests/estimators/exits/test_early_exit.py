@@ -32,7 +32,12 @@ def ranking():
     costs = Costs(
         rng.integers(1, 10, d).tolist(), {"g": {"fee": 3, "features": [0, 4]}}, evaluation=0.1
     )
-    return X, y, qid, GreedyMiserRegressor(costs=costs, n_rounds=40, min_samples_leaf=5).fit(X, y)
+    return (
+        X,
+        y,
+        qid,
+        GreedyMiserRegressor(costs=costs, n_rounds=40, max_depth=3, min_samples_leaf=5).fit(X, y),
+    )
 
 
 def exits(model, X, y, **params):

@@ -44,6 +44,7 @@ def test_p_full_zero_is_greedy_miser_tree_for_tree(n_classes, leaves, lam, newto
     X, y, costs = priced(n_classes)
     weight = np.random.default_rng(0).random(len(y)) if weighted else None
     shared = {"costs": costs, "n_rounds": 8, "leaves": leaves, "newton": newton, "random_state": 0}
+    shared["max_depth"] = 3
     miser = GreedyMiserClassifier(lam=lam, **shared).fit(X, y, weight)
     model = AdaptiveBoostingClassifier(gamma=lam, p_full=0, **shared).fit(X, y, weight)
     mine, theirs = model.policy_.cheap.trees, miser.policy_.trees

@@ -85,7 +85,8 @@ def test_one_stage_without_prices_is_least_squares_on_the_trees():
     model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=0.0, n_rounds=6, min_samples_leaf=5).fit(
         X, y
     )
-    booster = GreedyMiserClassifier(n_rounds=6, min_samples_leaf=5).fit(X, y)
+    booster = GreedyMiserClassifier(n_rounds=6, max_depth=3, min_samples_leaf=5, newton=False)
+    booster.fit(X, y)
     trees = apart(booster.policy_.trees)
     said = policy_tree.TreePolicy(booster.costs_, Output("value"), trees).batch(X).raw
     design = np.column_stack([said, np.ones(len(X))])
@@ -97,7 +98,7 @@ def test_one_stage_without_prices_is_least_squares_on_the_trees():
 def test_a_strong_anchor_gives_the_booster_back():
     X, y = problem()
     shape = {"min_samples_leaf": 5, "max_depth": 2}
-    booster = GreedyMiserClassifier(n_rounds=12, **shape).fit(X, y)
+    booster = GreedyMiserClassifier(n_rounds=12, newton=False, **shape).fit(X, y)
     model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=1e9, n_rounds=12, **shape).fit(X, y)
     ours, theirs = model.decision_function(X), booster.decision_function(X)
     assert abs(ours).max() < MOST * model.policy_.scale

@@ -169,10 +169,10 @@ def in_parts(threads, n_rows, work):
     threads.run(parts, lambda part: work(part * n_rows // parts, (part + 1) * n_rows // parts))
 
 
-def curvature_sums(leaf, rows, curvature, weights, n_nodes, threads):
+def curvature_sums(leaf, rows, curvature, bits, weights, n_nodes, threads):
     """Sum of the rounded curvature of the given rows (None: all) per node: float64 (nodes, outputs).
 
-    ``curvature`` (outputs, n) is in units of 2**-30. Whole numbers: the sums do not depend on the
+    ``curvature`` (outputs, n) is in units of 2**-bits. Whole numbers: the sums do not depend on the
     number of threads, and are rounded once.
     """
     count = len(leaf) if rows is None else len(rows)
@@ -186,4 +186,4 @@ def curvature_sums(leaf, rows, curvature, weights, n_nodes, threads):
 
     threads.run(parts, work)
     whole = sums.sum(axis=0).astype(object)
-    return ((whole[..., 0] << 15) + whole[..., 1]).astype(np.float64) / 2.0**30
+    return np.ldexp(((whole[..., 0] << 15) + whole[..., 1]).astype(np.float64), -bits)

@@ -18,7 +18,7 @@ ROWS = 65536
 """Rows in one piece of work."""
 
 CURVATURE_BITS = 30
-"""Curvatures are rounded to multiples of 2**-30."""
+"""Curvatures are rounded to multiples of 2**-30; from 2 on, to as many bits of the largest."""
 
 
 @kernel(inline=True)
@@ -73,7 +73,9 @@ class Rounded:
     squares : int
         Sum of their squares over all outputs.
     curvature : int32 or int64 (width, n), or None
-        Second derivatives times ``2**30``, rounded, where leaves take a Newton step.
+        Second derivatives times ``2**curvature_bits``, rounded, where leaves take a Newton step.
+    curvature_bits : int
+        Their scale.
     """
 
     values: np.ndarray
@@ -81,6 +83,7 @@ class Rounded:
     total: list[int]
     squares: int
     curvature: np.ndarray | None = None
+    curvature_bits: int = CURVATURE_BITS
 
     @property
     def small_curvature(self):
@@ -127,9 +130,11 @@ class Rounder:
         # A part sums at most 2**16 squares of 2**42; whole numbers of Python do the rest.
         total = [sum(part) for part in self._found[:, :, 0].tolist()]
         squares = sum(self._found[:, :, 1].ravel().tolist())
+        bits = CURVATURE_BITS
         if curvature is not None:
-            curvature = np.rint(np.ldexp(curvature, CURVATURE_BITS)).astype(SUM)
-        return Rounded(self._values, right, total, squares, curvature)
+            bits -= max(0, math.frexp(float(curvature.max(initial=0.0)))[1] - 1)
+            curvature = np.rint(np.ldexp(curvature, bits)).astype(SUM)
+        return Rounded(self._values, right, total, squares, curvature, bits)
 
 
 def round_weights(weights, n_rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from worthwhile.policy.trees import TreePolicy
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.intp]
 
 GRID_ROUNDS = 100
 """Rounds of the models whose bills make a grid, at most."""
@@ -52,6 +54,7 @@ class Training:
         weight, X, y, qid = drop_weightless(weight, X, y, qid)
         self.X, self.y, self.weight, self.costs, self.qid = X, y, weight, costs, qid
         self.qid_held: Array | None = None
+        self.weight_held: Floats | None = None
         self.X_held: Array | None = None
         self.y_held: Floats | None = None
         self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
@@ -61,7 +64,8 @@ class Training:
         """Hold rows out for validation."""
         self.X_held, self.y_held = self.X[held], self.y[held]
         self.X, self.y = self.X[kept], self.y[kept]
-        self.weight = None if self.weight is None else self.weight[kept]
+        if self.weight is not None:
+            self.weight, self.weight_held = self.weight[kept], self.weight[held]
         if self.qid is not None:
             self.qid, self.qid_held = self.qid[kept], self.qid[held]
 
@@ -143,7 +147,8 @@ class Miser(MiserParameters, ABC):
         qid = None if qid is None else read_qid(qid, len(X))
         training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs, qid)
         training.categorical = self._categorical()
-        if validation is not None and self.validation_fraction is not None:
+        share = self._share_to_hold_out(len(training.y))
+        if validation is not None and isinstance(self.validation_fraction, Real):
             raise ValueError(
                 "both validation and validation_fraction were given: give one of the two."
             )
@@ -155,22 +160,26 @@ class Miser(MiserParameters, ABC):
                     self, validation, dtype="numeric"
                 )
             training.y_held = self._as_targets(y_held, "validation")
-        elif self.validation_fraction is not None:
-            codes = training.y if hasattr(self, "classes_") else None
-            rng = np.random.default_rng([self.seed_, 0])
-            if training.qid is not None:
-                rows = hold_out_queries(training.qid, self.validation_fraction, rng)
-            else:
-                rows = hold_out(len(training.y), self.validation_fraction, rng, codes)
-            training.set_aside(*rows)
+        elif share is not None:
+            training.set_aside(*self._draw_held(training, share))
         return training
+
+    def _draw_held(self, training: Training, share: float) -> tuple[Indices, Indices]:
+        """Rows to train on and rows to hold out; queries stay whole."""
+        rng = np.random.default_rng([self.seed_, 0])
+        if training.qid is not None:
+            return hold_out_queries(training.qid, share, rng)
+        codes = training.y if hasattr(self, "classes_") else None
+        return hold_out(len(training.y), share, rng, codes)
 
     def _begin(self) -> None:
         """Draw the seed, once for a fit and all that continue it."""
         if not (self.warm_start and hasattr(self, "policy_")):
             whole = self.subsample == 1 and self.max_features == 1
-            # Where nothing is drawn, the model and its file do not depend on a seed.
-            fixed = whole and self.validation_fraction is None
+            # Where nothing is drawn, the model and its file do not depend on a seed; rows held out
+            # unasked are the same ones in every fit, unless a seed is given.
+            unasked = isinstance(self.validation_fraction, str) and self.random_state is None
+            fixed = whole and (self.validation_fraction is None or unasked)
             self.seed_ = (
                 0 if fixed else int(check_random_state(self.random_state).randint(2**31 - 1))
             )
@@ -198,7 +207,8 @@ class Miser(MiserParameters, ABC):
 
     def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
         return Plan(
-            n_rounds=int(self.n_rounds), vector=self._vector(), newton=bool(self.newton),
+            n_rounds=int(self.n_rounds), vector=self._vector(),
+            newton=bool(self._or_preset("newton")), patience=self._or_preset("patience"),
             subsample=float(self.subsample), max_features=float(self.max_features), allowed=allowed,
             seed=self.seed_, verbose=int(self.verbose),
         )  # fmt: skip
@@ -217,7 +227,7 @@ class Miser(MiserParameters, ABC):
             base = self._base_of(loss)
             held = None
             if training.y_held is not None:
-                held_loss = self._loss_of(training.y_held, None, training.qid_held)
+                held_loss = self._loss_of(training.y_held, training.weight_held, training.qid_held)
                 score = self._score_of(training.y_held, held_loss, training.qid_held)
                 held = (held_loss, score)
             before = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,27 @@ from worthwhile.estimators.boosting.losses import Loss
 
 OLD_STARTS = {"prior": "default", "zero": "paper"}
 """What ``init`` of version 0.1.0 is called among the presets, where trees grow by equation 5."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a preset says where a parameter is "auto"."""
+
+    newton: bool
+    validation_fraction: float | None
+    patience: int | None
+
+
+AS_PUBLISHED = Preset(newton=False, validation_fraction=None, patience=None)
+
+PRESETS = {
+    "default": Preset(newton=True, validation_fraction=0.1, patience=20),
+    "paper": AS_PUBLISHED,
+    "authors": AS_PUBLISHED,
+}
+
+ROWS_TO_SPARE = 10_000
+"""Rows from which on some are held out unasked: with fewer, the trees miss them more than they help."""
 
 
 class MiserParameters(CostAware):
@@ -34,10 +56,11 @@ class MiserParameters(CostAware):
         "lam_scale": [StrOptions({"mean", "sum"})],
         "penalty": [StrOptions({"model", "row"})],
         "preset": [StrOptions({"default", "paper", "authors"})],
-        "newton": ["boolean"],
+        "newton": ["boolean", StrOptions({"auto"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
-        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither"), StrOptions({"auto"})],
+        "patience": [None, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "warm_start": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -50,17 +73,18 @@ class MiserParameters(CostAware):
         *,
         costs: Any = None,
         loss: str = "squared",
-        n_rounds: int = 100,
+        n_rounds: int = 200,
         learning_rate: float = 0.1,
-        max_depth: int = 3,
+        max_depth: int = 6,
         min_samples_leaf: int = 20,
         lam_scale: str = "mean",
         penalty: str = "model",
         preset: str = "default",
-        newton: bool = False,
+        newton: bool | str = "auto",
         subsample: float = 1.0,
         max_features: float = 1.0,
-        validation_fraction: float | None = None,
+        validation_fraction: float | str | None = "auto",
+        patience: int | str | None = "auto",
         scoring: str | Callable[..., float] = "loss",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -81,6 +105,7 @@ class MiserParameters(CostAware):
         self.subsample = subsample
         self.max_features = max_features
         self.validation_fraction = validation_fraction
+        self.patience = patience
         self.scoring = scoring
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -109,6 +134,22 @@ class MiserParameters(CostAware):
         now = "authors" if preset == "authors" else OLD_STARTS[init]
         warn_of(f"{name}(init={init!r})", f"preset={now!r}", 3)
         return {key: value for key, value in given.items() if key != "init"} | {"preset": now}
+
+    def _or_preset(self, name: str) -> Any:
+        """A parameter, or what the preset says where it is "auto"."""
+        value = getattr(self, name)
+        return getattr(PRESETS[self.preset], name) if isinstance(value, str) else value
+
+    def _share_to_hold_out(self, n_rows: int) -> float | None:
+        """Share of the training rows to hold out: unasked only where there are rows to spare.
+
+        A fit that goes on would hold out rows it has trained on.
+        """
+        asked = not isinstance(self.validation_fraction, str)
+        if not asked and (n_rows < ROWS_TO_SPARE or self.warm_start):
+            return None
+        share: float | None = self._or_preset("validation_fraction")
+        return share
 
     def _settings(self) -> BoosterSettings:
         authors = self.preset == "authors"

@@ -44,6 +44,8 @@ class Plan:
         One tree a round for all outputs, instead of one tree per output.
     newton : bool
         Leaf values by one Newton step.
+    patience : int, or None
+        Rounds without a better validation score after which no more are run.
     subsample, max_features : float
         Share of rows per round and of features per tree.
     allowed : bool (d,)
@@ -55,6 +57,7 @@ class Plan:
     n_rounds: int
     vector: bool
     newton: bool
+    patience: int | None
     subsample: float
     max_features: float
     allowed: Masks
@@ -155,12 +158,20 @@ class Rounds:
                     self.trees += grown
                     self.trace.append(row)
                     advance(1, _note(row))
+                    if self._has_waited():
+                        break
         except KeyboardInterrupt:
             warnings.warn(
                 f"interrupted: the model keeps the {len(self.trace) + self.first_round} rounds that were complete.",
                 WorthwhileWarning,
                 stacklevel=5,
             )
+
+    def _has_waited(self) -> bool:
+        """Whether the best validation score lies as many rounds back as patience lasts."""
+        if self.held is None or self.plan.patience is None:
+            return False
+        return self.first_round + len(self.trace) - self.best() >= self.plan.patience
 
     def _round(self, number: int, gradients: list[Rounded]) -> tuple[list[Tree], Step | None]:
         """Grow the trees of one round on gradients that were computed once, before its first tree.
@@ -176,6 +187,9 @@ class Rounds:
         for output, part in enumerate(gradients):
             sample = Sample(rows, self._some_features(rng))
             tree = self.booster.grow(part, sample, output, factor=factor)
+            if self.loss.leaf_quantile is not None:
+                lacking = self.loss.y - (self.base[0] + self.total[0])
+                self.booster.refit(tree, sample, lacking, self.loss.leaf_quantile)
             if len(gradients) == 1:
                 step = self.booster.place(tree)
             else:

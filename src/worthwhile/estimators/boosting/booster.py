@@ -20,6 +20,7 @@ from worthwhile.core.boosting import leaves
 from worthwhile.core.boosting.binning import Bins, encode_matrix, find_bins
 from worthwhile.core.boosting.grower import Grower, Grown, Rules
 from worthwhile.core.boosting.layout import Layout, find_exclusive
+from worthwhile.core.boosting.node_quantiles import node_quantiles
 from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
 from worthwhile.core.boosting.rounding import CURVATURE_BITS, Rounded, Rounder, round_weights
@@ -318,8 +319,8 @@ class Booster:
             below = np.ldexp(grown.hessians[:, None].astype(np.float64), -CURVATURE_BITS)
         else:
             below = leaves.curvature_sums(
-                self._leaf, sample.rows, rounded.curvature, self.data.weight, len(grown.feature),
-                self.threads,
+                self._leaf, sample.rows, rounded.curvature, rounded.curvature_bits, self.data.weight,
+                len(grown.feature), self.threads,
             )  # fmt: skip
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
@@ -328,6 +329,14 @@ class Booster:
         steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
         return np.ldexp(steps, -rounded.exponent)
+
+    def refit(self, tree: Tree, sample: Sample, lacking: Floats, share: float) -> None:
+        """Give the nodes of a tree just grown a quantile of what the scores of their rows lack, (n,)."""
+        rows = slice(None) if sample.rows is None else sample.rows
+        children = np.stack([tree.grown.left, tree.grown.right], axis=1)
+        weight = self.data.weight[rows] if len(self.data.weight) else self.data.weight
+        found = node_quantiles(lacking[rows], weight, self._leaf[rows], children, share)
+        tree.value = (found * self.settings.learning_rate)[:, None]
 
     def place(self, tree: Tree) -> leaves.Step:
         """Let all training rows pay for a tree just grown; return what it adds to their scores."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from worthwhile.estimators._shared.queries import RankingScore, queries_of
 from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
 from worthwhile.estimators.boosting._base import Miser
 from worthwhile.estimators.boosting._lambdarank import LambdaRank
 from worthwhile.estimators.boosting._rounds import Plan, Score
+from worthwhile.estimators.boosting._target_losses import Own, Poisson, Quantile, Tweedie
 from worthwhile.estimators.boosting.losses import Logistic, Loss, Multinomial, Squared
 from worthwhile.metrics import ndcg_at_k
 from worthwhile.policy.output import Output
@@ -24,6 +26,21 @@ Array = npt.NDArray[Any]
 
 LARGEST = 1e100
 """Largest size of a target of regression."""
+
+NUMBER_LOSSES: dict[str, Callable[[Any, Floats, Floats], Loss]] = {
+    "squared": lambda model, y, weight: Squared(y, weight),
+    "absolute": lambda model, y, weight: Quantile(y, weight, 0.5, absolute=True),
+    "quantile": lambda model, y, weight: Quantile(y, weight, float(model.quantile)),
+    "poisson": lambda model, y, weight: Poisson(y, weight),
+    "tweedie": lambda model, y, weight: Tweedie(y, weight, float(model.power)),
+}
+"""Losses of numbers by name: from the regressor, targets and weights."""
+
+OWN_LOSS = ["value", "gradient", "curvature"]
+"""Methods of a loss of the user's own."""
+
+NOT_KEPT = "own"
+"""What a model file says instead of a loss of the user's own."""
 
 
 class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
@@ -39,14 +56,22 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         What one unit of money is worth in units of the loss; see ``lam_scale``.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    loss : {"squared", "lambdarank"}, default="squared"
-        Squared error of each row, as in the paper; or LambdaMART's loss over pairs of documents of a
-        query, which needs ``qid`` in ``fit`` and always takes Newton steps in the leaves.
-    n_rounds : int, default=100
+    loss : str or object, default="squared"
+        "squared": squared error of each row, as in the paper. "absolute": absolute error, medians.
+        "quantile": pinball loss of ``quantile``. "poisson": counts. "tweedie": amounts with many
+        zeros. "lambdarank": LambdaMART's loss over pairs of documents of a query, which needs
+        ``qid`` in ``fit`` and always takes Newton steps in the leaves. Or an object with methods
+        ``value``, ``gradient`` and ``curvature`` of (targets, scores), each a number per row; it
+        is not kept in model files, which need it only to be trained again.
+    quantile : float, default=0.5
+        Which quantile ``loss="quantile"`` predicts.
+    power : float, default=1.5
+        Power of the mean that the variance is with ``loss="tweedie"``, between 1 and 2.
+    n_rounds : int, default=200
         Trees.
     learning_rate : float, default=0.1
         Factor of every tree.
-    max_depth : int, default=3
+    max_depth : int, default=6
         Levels of splits (2**max_depth leaves at most).
     min_samples_leaf : int, default=20
         Least number of rows (weight, with ``sample_weight``) in a leaf.
@@ -57,18 +82,26 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         Pay once for the whole model (the paper), or for each row that has not met the feature in
         an earlier tree or on its way down this one.
     preset : {"default", "paper", "authors"}, default="default"
-        "default": equation 5, from the mean of the targets on. "paper": equation 5 from 0 on, to
-        the letter. "authors": as their code does it, from 0 on, where prices stay as they were at
-        the start of a round, nodes are split even at a loss, and gains lack the factor one half.
-    newton : bool, default=False
-        Leaf values by one Newton step; the same as the mean for the squared loss.
+        "default": equation 5, from the mean of the targets on, with Newton steps and early
+        stopping. "paper": equation 5 from 0 on, to the letter, mean gradients in the leaves, all
+        rounds. "authors": as their code does it, as "paper", but prices stay as they were at the
+        start of a round, nodes are split even at a loss, and gains lack the factor one half. It
+        says what "auto" means below.
+    newton : bool or "auto", default="auto"
+        Leaf values by one Newton step instead of the mean gradient, the same for the squared loss.
+        "auto": with the default preset.
     subsample : float, default=1.0
         Share of the rows that a tree sees. Rows outside still go through the tree, and keep what
         they meet there.
     max_features : float, default=1.0
         Share of the features that a tree may use.
-    validation_fraction : float, optional
-        Share of the rows to hold out; the model is then cut to the best round on them.
+    validation_fraction : float, None or "auto", default="auto"
+        Share of the rows to hold out; the model is then cut to the best round on them. "auto":
+        with the default preset a tenth of 10,000 rows or more, the same rows in every fit unless
+        ``random_state`` is given; none where ``warm_start`` goes on.
+    patience : int, None or "auto", default="auto"
+        Rounds without a better validation score after which no more are grown; None grows all.
+        "auto": 20 with the default preset.
     scoring : {"loss", "ndcg"} or callable, default="loss"
         What the best round is best in: the loss (1 - NDCG@5 with ``loss="lambdarank"``), NDCG@5 by
         query (with ``qid``), or ``scoring(y, prediction)``, larger is better.
@@ -104,7 +137,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
     lambda of equation 5 without a further factor; the text around equations 15 and 16 inverts the
     flag of used features, here as in section 4 a feature has a price until it is used; what a
     split buys is free for the other nodes of the same tree at once, groups and their fees
-    included; start from the mean by default; features are binned (at most 255 quantile bins, which
+    included; by default start from the mean, and stop early; features are binned (at most 255 quantile bins, which
     is exact up to 255 distinct values); missing values go to the better side; gradients are
     rounded to 21 bits, which makes every sum exact.
 
@@ -123,9 +156,48 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Miser._parameter_constraints,
-        "loss": [StrOptions({"squared", "lambdarank"})],
+        "loss": [StrOptions({*NUMBER_LOSSES, "lambdarank", NOT_KEPT}), HasMethods(OWN_LOSS)],
         "scoring": [StrOptions({"loss", "ndcg"}), callable],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "power": [Interval(Real, 1, 2, closed="neither")],
     }
+
+    def __init__(
+        self,
+        lam: float = 0.0,
+        *,
+        costs: Any = None,
+        loss: Any = "squared",
+        quantile: float = 0.5,
+        power: float = 1.5,
+        n_rounds: int = 200,
+        learning_rate: float = 0.1,
+        max_depth: int = 6,
+        min_samples_leaf: int = 20,
+        lam_scale: str = "mean",
+        penalty: str = "model",
+        preset: str = "default",
+        newton: bool | str = "auto",
+        subsample: float = 1.0,
+        max_features: float = 1.0,
+        validation_fraction: float | str | None = "auto",
+        patience: int | str | None = "auto",
+        scoring: str | Callable[..., float] = "loss",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
+            max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
+            penalty=penalty, preset=preset, newton=newton, subsample=subsample,
+            max_features=max_features, validation_fraction=validation_fraction,
+            patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.quantile = quantile
+        self.power = power
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None
@@ -139,7 +211,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         y : array (n,)
             Targets.
         sample_weight : array (n,), optional
-            Weights of the rows; integers equal repetition.
+            Weights of the rows; integers equal repetition, where the same rows are held out.
         qid : array (n,), optional
             Query of each row. ``loss="lambdarank"`` and ``scoring="ndcg"`` need it, and
             ``validation_fraction`` then holds out whole queries.
@@ -147,9 +219,6 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
             Rows to choose the best round on.
         """
         return self._fit(X, y, sample_weight, validation, qid=qid)
-
-    def _read_targets(self, y: Any) -> Floats:
-        return self._as_targets(y, "y")
 
     def _as_targets(self, y: Any, what: str) -> Floats:
         targets = super()._as_targets(y, what)
@@ -161,10 +230,24 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         return targets
 
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
-        return Squared(y, np.empty(0) if weight is None else weight)
+        weight = np.empty(0) if weight is None else weight
+        if not isinstance(self.loss, str):
+            return Own(y, weight, self.loss)
+        return NUMBER_LOSSES[self.loss](self, y, weight)
+
+    def _read_targets(self, y: Any) -> Floats:
+        if isinstance(self.loss, str) and self.loss == NOT_KEPT:
+            raise ValueError(
+                "loss='own' stands for a loss that a model file does not keep: set loss to train again."
+            )
+        return self._as_targets(y, "y")
+
+    def _stored_params(self) -> dict[str, Any]:
+        params = super()._stored_params()
+        return params if isinstance(self.loss, str) else {**params, "loss": NOT_KEPT}
 
     def _loss_of(self, y: Floats, weight: Floats | None, qid: Array | None) -> Loss:
-        if self.loss != "lambdarank":
+        if not self._ranks():
             return self._loss(y, weight)
         queries = queries_of(qid, len(y), "loss='lambdarank'")
         return LambdaRank(y, queries, np.empty(0) if weight is None else weight)
@@ -177,22 +260,27 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
 
     def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
         plan = super()._plan(allowed)
-        return replace(plan, newton=True) if self.loss == "lambdarank" else plan
+        return replace(plan, newton=True) if self._ranks() else plan
+
+    def _ranks(self) -> bool:
+        return isinstance(self.loss, str) and self.loss == "lambdarank"
 
     def _output(self) -> Output:
-        return Output("value")
+        logs = isinstance(self.loss, str) and self.loss in ("poisson", "tweedie")
+        return Output("log-value" if logs else "value")
 
 
 class GreedyMiserClassifier(CostAwareClassifier, Miser):
     """Boosted classification trees that pay for the features they are the first to use.
 
     Log-loss instead of squared error; everything else as in :class:`GreedyMiserRegressor`. Trees
-    fit the negative gradient: label minus probability.
+    fit the negative gradient, label minus probability, and leaves take a Newton step.
 
     Parameters that are not listed (``lam``, ``costs``, ``n_rounds``, ``learning_rate``,
     ``max_depth``, ``min_samples_leaf``, ``lam_scale``, ``penalty``, ``subsample``, ``max_features``,
-    ``validation_fraction``, ``warm_start``, ``n_jobs``, ``random_state``, ``verbose``) are those of
-    the regressor, with the same defaults; of every class the same share of rows is held out.
+    ``validation_fraction``, ``patience``, ``warm_start``, ``n_jobs``, ``random_state``, ``verbose``)
+    are those of the regressor, with the same defaults; of every class the same share of rows is held
+    out.
 
     Parameters
     ----------
@@ -203,9 +291,9 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         "auto" is logistic for two classes, else multinomial.
     preset : {"default", "paper", "authors"}, default="default"
         As in the regressor; "default" starts from the class frequencies, the others from 0.
-    newton : bool, default=False
+    newton : bool or "auto", default="auto"
         Leaf values by one Newton step (Friedman's, with the factor (K - 1) / K for K classes)
-        instead of the mean gradient.
+        instead of the mean gradient of the paper. "auto": with the default preset.
     scoring : {"loss", "accuracy"} or callable, default="loss"
         What the best round is best in; a callable gets class numbers and raw scores.
 
@@ -225,7 +313,8 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
     Paper: Xu, Weinberger, Chapelle, "The Greedy Miser: Learning under Test-time Budgets", ICML
     2012, Algorithm 1 and equations 3 and 5; K trees a round in section 6.
 
-    Differs from the paper: as the regressor; purchases are shared by the trees of a round as they
+    Differs from the paper: as the regressor; Newton steps, without which a hundred rounds are far
+    too few (``preset="paper"`` has none); purchases are shared by the trees of a round as they
     are made; ``leaves="vector"``, the default, scores a split over all classes at once. The first
     useful answer then needs the features of one path instead of K, which is worth most where
     budgets are low and classes many.
@@ -256,17 +345,18 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         costs: Any = None,
         leaves: str = "vector",
         loss: str = "auto",
-        n_rounds: int = 100,
+        n_rounds: int = 200,
         learning_rate: float = 0.1,
-        max_depth: int = 3,
+        max_depth: int = 6,
         min_samples_leaf: int = 20,
         lam_scale: str = "mean",
         penalty: str = "model",
         preset: str = "default",
-        newton: bool = False,
+        newton: bool | str = "auto",
         subsample: float = 1.0,
         max_features: float = 1.0,
-        validation_fraction: float | None = None,
+        validation_fraction: float | str | None = "auto",
+        patience: int | str | None = "auto",
         scoring: str | Callable[..., float] = "loss",
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -277,8 +367,9 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
             lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
             max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
             penalty=penalty, preset=preset, newton=newton, subsample=subsample,
-            max_features=max_features, validation_fraction=validation_fraction, scoring=scoring,
-            warm_start=warm_start, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            max_features=max_features, validation_fraction=validation_fraction,
+            patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.leaves = leaves
 
@@ -294,7 +385,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         y : array (n,)
             Labels.
         sample_weight : array (n,), optional
-            Weights of the rows; integers equal repetition.
+            Weights of the rows; integers equal repetition, where the same rows are held out.
         validation : (X, y), optional
             Rows to choose the best round on.
         """

@@ -31,7 +31,7 @@ The third argument, where given, is a tree that is added to ``total`` first.
 _NOTHING: Floats = np.empty(0)
 
 
-def _steady(number: float) -> float:
+def steady(number: float) -> float:
     """Round to 40 significant bits: what remains does not depend on how rows are repeated."""
     fraction, exponent = math.frexp(number)
     return math.ldexp(round(math.ldexp(fraction, 40)), exponent - 40)
@@ -57,6 +57,9 @@ class Loss(ABC):
 
     newton_factor: float | None = 1.0
     """Factor of the one-step leaf value; None where the mean gradient is that step already."""
+
+    leaf_quantile: float | None = None
+    """Leaves hold this quantile of what scores lack of the targets, where a loss asks for it."""
 
     def __init__(self, y: Floats, weight: Floats = _NOTHING) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
@@ -151,7 +154,7 @@ class Squared(_Compiled):
 
     def base(self) -> Floats:
         """The mean."""
-        return np.array([_steady(_sum(self.y, self.weight) / self.total_weight)])
+        return np.array([steady(_sum(self.y, self.weight) / self.total_weight)])
 
 
 class Logistic(_Compiled):
@@ -163,7 +166,7 @@ class Logistic(_Compiled):
     def base(self) -> Floats:
         """The log-odds of the class frequencies."""
         positive = self._share(1)
-        return np.array([_steady(math.log(positive / self._share(0)))])
+        return np.array([steady(math.log(positive / self._share(0)))])
 
 
 class Multinomial(_Compiled):
@@ -179,4 +182,4 @@ class Multinomial(_Compiled):
 
     def base(self) -> Floats:
         """The logarithms of the class frequencies."""
-        return np.array([_steady(math.log(self._share(k))) for k in range(self.n_outputs)])
+        return np.array([steady(math.log(self._share(k))) for k in range(self.n_outputs)])

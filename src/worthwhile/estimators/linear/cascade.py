@@ -288,6 +288,7 @@ class CascadeClassifier(CostAwareClassifier):
         shape: dict[str, Any] = {
             "n_rounds": self.n_rounds, "max_depth": self.max_depth, "n_jobs": self.n_jobs,
             "learning_rate": self.learning_rate, "min_samples_leaf": self.min_samples_leaf,
+            "newton": False, "validation_fraction": None,
         }  # fmt: skip
         booster: Any = GreedyMiserClassifier(**shape) if labels else GreedyMiserRegressor(**shape)
         return apart(booster.fit(X, y, sample_weight=weight).policy_.trees)

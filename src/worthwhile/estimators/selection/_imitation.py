@@ -163,7 +163,8 @@ class TreeLearner:
             return LinearLearner(self.layout, self.n_classes, self.n_jobs)(phi, labels)
         model = GreedyMiserClassifier(
             0.0, costs=np.zeros(phi.shape[1]), loss="multinomial", n_rounds=TREE_ROUNDS,
-            learning_rate=0.3, max_depth=5, n_jobs=self.n_jobs, random_state=0,
+            learning_rate=0.3, max_depth=5, newton=False, validation_fraction=None,
+            n_jobs=self.n_jobs, random_state=0,
         ).fit(phi, labels)  # fmt: skip
         return TreeChooser(
             model.policy_, present.astype(np.int64), self.layout.n_factors + 1, self.n_classes
