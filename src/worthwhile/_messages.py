@@ -1,8 +1,33 @@
-"""Words that messages of several packages share."""
+"""Words that messages of several packages share, and what is said once in a process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from worthwhile.exceptions import WorthwhileWarning
+
+_ON_PURPOSE: ContextVar[bool] = ContextVar("on_purpose", default=False)
+_SAID: set[str] = set()
+
+
+def warn_once(text: str, level: int) -> None:
+    """Warn, the first time in a process that there is something to say, unless it is on purpose."""
+    if text not in _SAID and not _ON_PURPOSE.get():
+        _SAID.add(text)
+        warnings.warn(text, WorthwhileWarning, stacklevel=level + 1)
+
+
+@contextmanager
+def on_purpose() -> Iterator[None]:
+    """What :func:`warn_once` would say goes without saying: a search tries that setting, too."""
+    token = _ON_PURPOSE.set(True)
+    try:
+        yield
+    finally:
+        _ON_PURPOSE.reset(token)
 
 
 def missing_package(what: str, package: str, extra: str) -> ImportError:

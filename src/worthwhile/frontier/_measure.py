@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
+from worthwhile._messages import on_purpose
 from worthwhile.costs import QUANTA_PER_UNIT
 from worthwhile.frontier._stages import cuts
 
@@ -55,7 +56,7 @@ class Judge:
     def of(cls, estimator: Any, scoring: Any) -> Judge:
         """Read ``scoring``: None is the estimator's own score."""
         scorer = check_scoring(estimator, scoring)
-        return cls(scorer, _takes(scorer, "qid"))
+        return cls(scorer, takes(scorer, "qid"))
 
     def score(self, model: Any, rows: LabelledRows) -> float:
         """The score on some rows."""
@@ -65,7 +66,7 @@ class Judge:
 
 def bills(model: Any, rows: LabelledRows) -> Ints:
     """The bill of each row in whole quanta."""
-    more = {"qid": rows.qid} if rows.qid is not None and _takes(model.predict, "qid") else {}
+    more = {"qid": rows.qid} if rows.qid is not None and takes(model.predict, "qid") else {}
     exact: Ints = np.rint(model.cost(rows.X, **more) * QUANTA_PER_UNIT).astype(np.int64)
     return exact
 
@@ -76,9 +77,10 @@ def train(estimator: Any, params: dict[str, Any], rows: LabelledRows) -> Any:
     more: dict[str, Any] = {}
     if rows.weight is not None:
         more["sample_weight"] = rows.weight
-    if rows.qid is not None and _takes(model.fit, "qid"):
+    if rows.qid is not None and takes(model.fit, "qid"):
         more["qid"] = rows.qid
-    return model.fit(rows.X, rows.y, **more)
+    with on_purpose():
+        return model.fit(rows.X, rows.y, **more)
 
 
 def run_unit(
@@ -111,7 +113,8 @@ def run_unit(
     return {"seconds": seconds, "stages": stages}
 
 
-def _takes(function: Any, name: str) -> bool:
+def takes(function: Any, name: str) -> bool:
+    """Whether a function has an argument of this name."""
     try:
         return name in inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -18,7 +18,7 @@ from worthwhile._progress import progress
 from worthwhile.costs import QUANTA_PER_UNIT
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, is_number
-from worthwhile.frontier._measure import Indices, Ints, Judge, LabelledRows, run_unit
+from worthwhile.frontier._measure import Indices, Ints, Judge, LabelledRows, run_unit, takes
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +60,9 @@ def make_candidates(
     for family, further in enumerate(families):
         steps = trade_off
         if steps is None:
-            steps = clone(estimator).set_params(**further).trade_off_grid(rows.X, rows.y)
+            model = clone(estimator).set_params(**further)
+            queries = rows.qid is not None and takes(model.trade_off_grid, "qid")
+            steps = model.trade_off_grid(rows.X, rows.y, **({"qid": rows.qid} if queries else {}))
         candidates += [Candidate({**further, **step}, family) for step in steps]
     if not candidates:
         raise ValueError("the trade-off has no points: give trade_off=[{...}, ...].")

@@ -10,5 +10,5 @@
    ``splitting`` scores splits, with ``category_scan`` in the order of categories; ``purchases`` says
    what each would cost; ``grower`` decides.
 4. Small tables in one kernel: ``team_grower`` calls ``team_kernel``, whose threads meet by ``team``.
-5. Rows find their leaves: ``leaves``.
+5. Rows find their leaves: ``leaves``; leaves that hold a quantile of their rows: ``node_quantiles``.
 """

@@ -14,12 +14,14 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from worthwhile._messages import warn_once
 from worthwhile.core.boosting.leaves import add_values
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import say_if_cold
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, as_floats
+from worthwhile.estimators._shared.choosing import one_standard_error
 from worthwhile.estimators._shared.covering import covering, mean_bill, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.queries import read_qid
@@ -43,6 +45,13 @@ Indices = npt.NDArray[np.intp]
 
 GRID_ROUNDS = 100
 """Rounds of the models whose bills make a grid, at most."""
+NOTHING_SAVED = (
+    "lam is 0: every feature that helps is bought, whatever its price, and nothing is saved. Set lam='auto' for "
+    "the cheapest model that is as good on held-out rows, a larger lam (see lam_max), or search with BudgetSearchCV"
+)
+
+SHARE_TO_CHOOSE = 0.2
+"""Of the rows, held out where ``lam`` is to be chosen."""
 
 
 class Training:
@@ -84,6 +93,7 @@ class Miser(MiserParameters, ABC):
     purchase_order_: list[int]
     n_rounds_: int
     seed_: int
+    lam_: float
 
     # What a subclass supplies ---------------------------------------------------------------------
 
@@ -185,6 +195,58 @@ class Miser(MiserParameters, ABC):
             )
         say_if_cold(add_values)
 
+    @abstractmethod
+    def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
+        """How good the fitted model is on each of some rows (queries, with ``qid``)."""
+
+    def _fit_chosen(
+        self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any = None
+    ) -> Self:
+        """Fit with the ``lam`` of the user, or choose one."""
+        if isinstance(self.lam, str):
+            going_on = self.warm_start and hasattr(self, "policy_")
+            choices = [(self.lam_, 0.0)] if going_on else self._choose_lam(
+                X, y, sample_weight, validation, qid
+            )  # fmt: skip
+            for lam, least in choices:
+                model = self._copy_with(lam)._fit(X, y, sample_weight, validation, qid=qid)
+                if float(model.cost(X).mean()) >= least:
+                    break
+            self.__dict__.update({**vars(model), "lam": self.lam})
+            return self
+        self._fit(X, y, sample_weight, validation, qid=qid)
+        flat = self.costs_.flat
+        if self.lam == 0 and self.costs is not None and (flat.price.any() or flat.fee.any()):
+            warn_once(NOTHING_SAVED, 4)
+        return self
+
+    def _copy_with(self, lam: float) -> Self:
+        return copy.copy(self).set_params(lam=lam)
+
+    def _choose_lam(
+        self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any
+    ) -> list[tuple[float, float]]:
+        """Values of ``lam`` to take, best first, and the mean bill that tells that one came out as meant.
+
+        The first is the cheapest of the grid within one standard error of the best on rows not
+        seen. On all rows it may just miss a split that it took on fewer: then the next is taken.
+        """
+        probe = copy.copy(self).set_params(lam=0.0, warm_start=False, validation_fraction=None)
+        if validation is None:
+            seed = 0 if self.random_state is None else self.random_state
+            probe.set_params(validation_fraction=SHARE_TO_CHOOSE, random_state=seed)
+        queries = {} if qid is None else {"qid": qid}
+        lams = [float(entry["lam"]) for entry in self.trade_off_grid(X, y, **queries)]
+        models, training = probe._path(X, y, lams, sample_weight, validation, qid)
+        held, targets = training.X_held, training.y_held
+        assert held is not None
+        assert targets is not None
+        bills = [mean_bill(model._inner_policy, held) for model in models]
+        scores = [model._row_scores(held, targets, training.qid_held) for model in models]
+        weight = training.weight_held if training.qid_held is None else None
+        best = one_standard_error(bills, np.array(scores), weight)
+        return [(lam, bills[best] / 2) for lam in lams[best:-1]] + [(lams[-1], 0.0)]
+
     def _fit(
         self,
         X: Any,
@@ -253,6 +315,7 @@ class Miser(MiserParameters, ABC):
         if rounds.first_round:
             trace = pd.concat([self.trace_, trace], ignore_index=True)
         self.trace_ = trace
+        self.lam_ = self._lam()
         self.n_rounds_ = rounds.best()
         kept = trees.first(self.n_rounds_ * trees.per_round)
         used = set(kept.features.tolist())
@@ -311,16 +374,22 @@ class Miser(MiserParameters, ABC):
         -------
         list of fitted estimators, in the order of ``lams``
         """
+        return self._path(X, y, lams, sample_weight, validation, qid)[0]
+
+    def _path(
+        self, X: Any, y: Any, lams: Sequence[float], sample_weight: Any, validation: Any, qid: Any
+    ) -> tuple[list[Self], Training]:
+        """One model for each ``lam``, and the rows they were trained on."""
         self._begin()
         training = self._read_all(X, y, sample_weight, validation, qid)
         fitted = []
         with Threads(count_threads(self.n_jobs)) as threads:
             data = training.bin(threads)
             for lam in lams:
-                model = copy.copy(self).set_params(lam=lam)
+                model = self._copy_with(lam)
                 model._validate_params()
                 fitted.append(model._boost(training, data, threads))
-        return fitted
+        return fitted, training
 
     # The trade-off --------------------------------------------------------------------------------
 

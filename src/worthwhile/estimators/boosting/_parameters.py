@@ -48,7 +48,7 @@ class MiserParameters(CostAware):
     _renamed: ClassVar[dict[str, str]] = {"init": "preset"}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_depth": [Interval(Integral, 0, 16, closed="both")],
@@ -69,7 +69,7 @@ class MiserParameters(CostAware):
 
     def __init__(
         self,
-        lam: float = 0.0,
+        lam: float | str = 0.0,
         *,
         costs: Any = None,
         loss: str = "squared",
@@ -151,10 +151,14 @@ class MiserParameters(CostAware):
         share: float | None = self._or_preset("validation_fraction")
         return share
 
+    def _lam(self) -> float:
+        """The number that ``lam`` stands for; before one was chosen, 0."""
+        return float(getattr(self, "lam_", 0.0) if isinstance(self.lam, str) else self.lam)
+
     def _settings(self) -> BoosterSettings:
         authors = self.preset == "authors"
         return BoosterSettings(
-            lam=float(self.lam), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
+            lam=self._lam(), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
             max_depth=int(self.max_depth), min_samples_leaf=int(self.min_samples_leaf),
             penalty=self.penalty, reuse_within_round=not authors, force_split=authors, half=not authors,
         )  # fmt: skip

@@ -56,6 +56,10 @@ class _ByRow(Loss):
             out[0] = slope
         return math.fsum(loss * self.weight if len(self.weight) else loss) / self.total_weight
 
+    def rows(self, scores: Floats) -> Floats:
+        """Loss of each row at its score (1, n)."""
+        return self._parts(np.ascontiguousarray(scores[0]))[0]
+
     def curvature(self, gradient: Floats, threads: Threads) -> Floats:
         """The curvatures that belong to the last gradients."""
         return self._curvature[None, :]

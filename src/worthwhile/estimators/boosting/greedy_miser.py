@@ -52,8 +52,11 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
 
     Parameters
     ----------
-    lam : float, default=0.0
-        What one unit of money is worth in units of the loss; see ``lam_scale``.
+    lam : float or "auto", default=0.0
+        What one unit of money is worth in units of the loss; see ``lam_scale``. 0 saves nothing,
+        which is said once where there are prices. "auto" takes the cheapest of the models of
+        :meth:`trade_off_grid` that are within one standard error of the best on held-out rows (a
+        fifth, or ``validation``), and trains it on all rows.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     loss : str or object, default="squared"
@@ -127,6 +130,8 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         Rounds kept.
     seed_ : int
         Seed that the samples were drawn from.
+    lam_ : float
+        The ``lam`` in use.
 
     Notes
     -----
@@ -164,7 +169,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
 
     def __init__(
         self,
-        lam: float = 0.0,
+        lam: float | str = 0.0,
         *,
         costs: Any = None,
         loss: Any = "squared",
@@ -218,7 +223,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         validation : (X, y), or (X, y, qid) where ``qid`` is given, optional
             Rows to choose the best round on.
         """
-        return self._fit(X, y, sample_weight, validation, qid=qid)
+        return self._fit_chosen(X, y, sample_weight, validation, qid)
 
     def _as_targets(self, y: Any, what: str) -> Floats:
         targets = super()._as_targets(y, what)
@@ -257,6 +262,13 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
             return super()._score_of(y, loss)
         queries_of(qid, len(y), "scoring='ndcg'")
         return lambda raw: ndcg_at_k(y, raw[:, 0], qid)
+
+    def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
+        raw = self._inner_policy.batch(X, billed=False).raw
+        if qid is None:
+            return -self._loss(y).rows(raw.T)
+        queries = np.unique(qid)
+        return np.array([ndcg_at_k(y[qid == q], raw[qid == q, 0], qid[qid == q]) for q in queries])
 
     def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
         plan = super()._plan(allowed)
@@ -307,6 +319,8 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         Rounds kept.
     seed_ : int
         Seed that the samples were drawn from.
+    lam_ : float
+        The ``lam`` in use.
 
     Notes
     -----
@@ -340,7 +354,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
 
     def __init__(
         self,
-        lam: float = 0.0,
+        lam: float | str = 0.0,
         *,
         costs: Any = None,
         leaves: str = "vector",
@@ -389,7 +403,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         validation : (X, y), optional
             Rows to choose the best round on.
         """
-        return self._fit(X, y, sample_weight, validation)
+        return self._fit_chosen(X, y, sample_weight, validation)
 
     def _read_targets(self, y: Any) -> Floats:
         codes = self._read_labels(y)
@@ -417,6 +431,10 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
             return super()._score_of(y, loss)
         output, labels = self._output(), y.astype(np.intp)
         return lambda raw: float((output.winner(raw) == labels).mean())
+
+    def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
+        raw = self._inner_policy.batch(X, billed=False).raw
+        return (self._output().winner(raw) == y).astype(np.float64)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Probabilities after each round, from the first on."""

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval
 
+from worthwhile._messages import on_purpose
 from worthwhile.estimators.base import CostAware
 from worthwhile.policy.exits.policy import LOWEST, ExitPolicy
 from worthwhile.policy.trees import TreePolicy
@@ -96,7 +97,8 @@ class EarlyExit(CostAware, ABC):
                         f"{unknown[0]} was given, but {type(model).__name__}.fit does not take it: leave it out."
                     )
                 del given["qid"]  # a pointwise model: queries matter only at the exits
-            model.fit(X, y, **given)
+            with on_purpose():
+                model.fit(X, y, **given)
         if not isinstance(getattr(model, "_inner_policy", None), TreePolicy):
             raise TypeError(
                 f"model is a {type(model).__name__}, which has no stages of trees: give a Greedy Miser, a budgeted "
