@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         GreedyMiserClassifier,
         GreedyMiserRegressor,
     )
-    from worthwhile.estimators.budget import BudgetClassifier
+    from worthwhile.estimators.budget import BudgetClassifier, BudgetRegressor
     from worthwhile.estimators.exits import EarlyExitClassifier, EarlyExitRegressor
     from worthwhile.estimators.forest import (
         BudgetedForestClassifier,
@@ -54,6 +54,7 @@ _HOME = {
     "AdaptiveBoostingClassifier": "worthwhile.estimators.gates",
     "AdaptiveLinearClassifier": "worthwhile.estimators.gates",
     "BudgetClassifier": "worthwhile.estimators.budget",
+    "BudgetRegressor": "worthwhile.estimators.budget",
     "BudgetSearchCV": "worthwhile.frontier",
     "CascadeClassifier": "worthwhile.estimators.linear",
     "Comparison": "worthwhile.frontier",
@@ -94,6 +95,7 @@ __all__ = [
     "AdaptiveBoostingClassifier",
     "AdaptiveLinearClassifier",
     "BudgetClassifier",
+    "BudgetRegressor",
     "BudgetSearchCV",
     "BudgetedForestClassifier",
     "CascadeClassifier",

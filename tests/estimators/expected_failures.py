@@ -24,6 +24,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "AdaptiveBoostingClassifier": {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
     "AdaptiveLinearClassifier": {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
     "BudgetClassifier": {"check_sample_weight_equivalence_on_dense_data": RANDOM_ROWS},
+    "BudgetRegressor": {"check_sample_weight_equivalence_on_dense_data": RANDOM_ROWS},
     "BudgetedForestClassifier": {
         "check_sample_weight_equivalence_on_dense_data": RANDOM_SAMPLES,
         "check_classifiers_train": VOTES_AND_COUNTS,

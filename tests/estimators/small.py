@@ -10,6 +10,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "AdaptiveBoostingClassifier": {"n_rounds": 3, "max_iter": 2, "random_state": 0},
     "AdaptiveLinearClassifier": {"max_iter": 4, "random_state": 0},
     "BudgetClassifier": {"n_trees": 4, "random_state": 0},
+    "BudgetRegressor": {"n_trees": 4, "random_state": 0},
     "BudgetedForestClassifier": {"n_trees": 3, "random_state": 0},
     "CascadeClassifier": {"n_stages": 2, "random_state": 0},
     "CostSensitiveTreeClassifier": {"max_depth": 2, "max_iter": 2, "random_state": 0},

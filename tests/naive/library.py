@@ -128,7 +128,7 @@ def nested(arrays, n_outputs, tree=0):
     return build(root[tree])
 
 
-def best_cell_cut(codes, targets, rows, least):
+def best_cell_cut(codes, targets, handicap, rows, least):
     """Gain, feature and last code on the left of the best cut, or None."""
     best = (0.0, None, None)
     whole = (targets[rows].sum(axis=0) ** 2).sum() / len(rows)
@@ -137,7 +137,7 @@ def best_cell_cut(codes, targets, rows, least):
             left = codes[feature, rows] <= cut
             if min(left.sum(), (~left).sum()) < least:
                 continue
-            gain = -whole
+            gain = -whole - handicap[feature]
             for side in (left, ~left):
                 gain += (targets[rows[side]].sum(axis=0) ** 2).sum() / side.sum()
             if gain > best[0] + 1e-9:
@@ -145,11 +145,11 @@ def best_cell_cut(codes, targets, rows, least):
     return best
 
 
-def cells(codes, targets, least, most, needed):
+def cells(codes, targets, handicap, least, most, needed):
     """Sets of rows, best cut first."""
     parts = [np.arange(len(targets))]
     while len(parts) < most:
-        plans = [best_cell_cut(codes, targets, part, least) for part in parts]
+        plans = [best_cell_cut(codes, targets, handicap, part, least) for part in parts]
         chosen = int(np.argmax([plan[0] for plan in plans]))
         gain, feature, cut = plans[chosen]
         if feature is None or gain < needed:

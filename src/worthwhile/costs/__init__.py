@@ -1,6 +1,7 @@
 """What features cost: prices, groups with a shared fee, the price of evaluating a stage."""
 
 from worthwhile.costs._costs import Costs, Group
+from worthwhile.costs._errors import error_price, read_errors
 from worthwhile.costs._flat import FlatCosts
 from worthwhile.costs._measure import Timing
 from worthwhile.costs._money import (
@@ -34,5 +35,7 @@ __all__ = [
     "as_text",
     "budget_limits",
     "budget_quanta",
+    "error_price",
+    "read_errors",
     "to_quanta",
 ]

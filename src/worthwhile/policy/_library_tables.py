@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.policy.base import are_moderate
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 DTYPES = {
-    "member": "b1", "score": "f8", "prior": "f8",
+    "member": "b1", "score": "f8", "prior": "f8", "centre": "f8",
     "feature": "i4", "threshold": "f8", "child": "i4", "root": "i4", "trees": "i8",
     "start": "i8", "held": "i4", "share": "f4",
     "cut_feature": "i4", "cut_threshold": "f8", "cut_child": "i4", "cut_root": "i4", "cells": "i8",
@@ -36,6 +38,8 @@ class Library:
         How good the answers of a node are on average.
     prior : float64 (outputs,)
         The answer of node 0.
+    centre : float64 (2,)
+        What 0 and 1 stand for in the leaves of trees for numbers: an answer, and a difference.
     feature, threshold, child : (tree nodes,)
         Trees of all forests: twice the column and one more where missing values go left, -1 at
         leaves; values up to the threshold go left; the left child, followed by the right one, or
@@ -60,6 +64,7 @@ class Library:
     member: npt.NDArray[np.bool_]
     score: Floats
     prior: Floats
+    centre: Floats
     feature: Array
     threshold: Floats
     child: Array
@@ -113,11 +118,15 @@ class Library:
             return "the first set is not empty"
         if len(self.score) != n or len(self.trees) != n + 1 or len(self.cells) != n + 1:
             return "node tables differ in length"
-        numbers = (self.score, self.prior, self.share, self.rate, self.threshold)
+        if len(self.centre) != 2:
+            return "the centre is not two numbers"
+        numbers = (self.score, self.prior, self.share, self.rate, self.threshold, self.centre)
         if not all(np.isfinite(array).all() for array in (*numbers, self.cut_threshold)):
             return "a value is not a finite number"
         if (self.rate < 0).any():
             return "money has a negative worth"
+        if not are_moderate(self.score, self.prior, self.rate, self.centre):
+            return "a number is too large to be multiplied"
         return None
 
     def _problem_of_forests(self, n_features: int) -> str | None:

@@ -29,9 +29,9 @@ class LibraryPolicy(Policy):
         Sets, their forests, and what to do at each point of the frontier.
     point : int
         The point in use.
-    errors : float64 (classes, classes), optional
+    errors : float64 (classes, classes or one more), optional
         Price of answering the second class where the first is true: the answer is then that of the
-        least expected price, not the likeliest.
+        least expected price, not the likeliest. A last column is the price of asking a person.
     """
 
     kind: ClassVar[str] = "library"
@@ -65,6 +65,14 @@ class LibraryPolicy(Policy):
 
     # What batches and single rows share ----------------------------------------------------------
 
+    def absolute(self, votes: Floats) -> Floats:
+        """Votes of trees (n, outputs) as answers: numbers grew around a centre."""
+        if self.library.n_outputs > 1:
+            return votes
+        base, unit = self.library.centre
+        answers: Floats = votes * unit + base
+        return answers
+
     def seen(self, votes: Floats) -> Floats:
         """What cuts may test about answers (n, outputs): they themselves, and the largest of several."""
         if votes.shape[1] == 1:
@@ -75,9 +83,9 @@ class LibraryPolicy(Policy):
         """Raw outputs of answers (n, outputs)."""
         if self.errors is None:
             return votes
-        expected = np.zeros((len(votes), self.errors.shape[1]))
+        expected = np.zeros(votes.shape)
         for true, prices in enumerate(self.errors):
-            expected += votes[:, true, None] * prices
+            expected += votes[:, true, None] * prices[: votes.shape[1]]
         return np.hstack([-expected, votes])
 
     def fallback(self, node: int, fits: npt.NDArray[np.bool_]) -> int:
@@ -153,6 +161,7 @@ class LibraryPolicy(Policy):
             root = library.root[library.trees[node] : library.trees[node + 1]]
             leaves = (library.start, library.held, library.share)
             in_threads(library_votes.add_votes, len(rows), X, rows, nodes, root, *leaves, votes)
+            votes = self.absolute(votes)
         cell, at = np.empty(len(rows), dtype=np.int64), int(library.cut_root[node])
         if library.cut_feature[at] < 0:
             cell[:] = library.cut_child[at]
@@ -198,7 +207,7 @@ def _check_errors(errors: Any, n_outputs: int) -> None:
     if (
         not isinstance(errors, np.ndarray)
         or errors.dtype != np.float64
-        or errors.shape != (n_outputs, n_outputs)
+        or errors.shape not in ((n_outputs, n_outputs), (n_outputs, n_outputs + 1))
         or not are_moderate(errors)
     ):
         raise ValueError("errors has not one price per true and answered class")
@@ -365,5 +374,4 @@ class LibraryCase(Case):
             [np.arange(library.start[i], library.start[i + 1]) for i in leaf.tolist()]
         )
         total = np.bincount(library.held[entries], library.share[entries], library.n_outputs)
-        votes: Floats = total[None, :] / n_trees
-        return votes
+        return self._policy.absolute(total[None, :] / n_trees)

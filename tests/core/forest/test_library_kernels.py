@@ -84,15 +84,16 @@ def test_cells_are_the_slow_ones(seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 8, size=(3, 90)).astype(np.uint8)
     targets = rng.normal(size=(90, 2)) + 2.0 * (codes[:1].T > 4) * [[1, -1]]
-    feature, _, child, cell = grow_cells(codes, targets, 9, 5, 4.0)
+    handicap = np.array([30.0 * (seed % 2), 0.0, 0.0])
+    feature, _, child, cell = grow_cells(codes, targets, handicap, 9, 5, 4.0)
     parts = {frozenset(np.flatnonzero(cell == c).tolist()) for c in range(cell.max() + 1)}
-    assert parts == naive.cells(codes, targets, 9, 5, 4.0)
+    assert parts == naive.cells(codes, targets, handicap, 9, 5, 4.0)
     assert sorted(child[feature < 0]) == list(range(len(parts)))
 
 
 def test_what_does_not_differ_is_not_cut():
     codes = np.arange(90).reshape(1, 90).astype(np.uint8)
-    assert len(grow_cells(codes, np.zeros((90, 2)), 5, 9, 1.0)[0]) == 1
+    assert len(grow_cells(codes, np.zeros((90, 2)), np.zeros(1), 5, 9, 1.0)[0]) == 1
 
 
 @pytest.mark.parametrize("seed", range(8))

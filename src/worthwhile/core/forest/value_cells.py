@@ -15,7 +15,7 @@ CODES = 256
 
 
 @kernel(lean=True)
-def _best_cut(codes, targets, rows, lo, hi, least, sums, counts, total):
+def _best_cut(codes, targets, handicap, rows, lo, hi, least, sums, counts, total):
     """Feature, last code on the left and gain of the best cut of rows ``lo..hi``."""
     n, n_targets = hi - lo, targets.shape[1]
     best, best_feature, best_cut = 0.0, -1, -1
@@ -44,7 +44,7 @@ def _best_cut(codes, targets, rows, lo, hi, least, sums, counts, total):
                     sums[code, e] += sums[code - 1, e]
             if counts[code] == 0 or left < least or n - left < least:
                 continue
-            gain = -base
+            gain = -base - handicap[feature]
             for e in range(n_targets):
                 other = total[e] - sums[code, e]
                 gain += sums[code, e] * sums[code, e] / left + other * other / (n - left)
@@ -53,8 +53,8 @@ def _best_cut(codes, targets, rows, lo, hi, least, sums, counts, total):
     return best_feature, best_cut, best
 
 
-@kernel("void(uint8[:, ::1], float64[:, ::1], int64, int64, float64)")
-def grow_cells(codes, targets, least, most, needed):
+@kernel("void(uint8[:, ::1], float64[:, ::1], float64[::1], int64, int64, float64)")
+def grow_cells(codes, targets, handicap, least, most, needed):
     """Cut rows into cells, best cut first.
 
     Parameters
@@ -62,6 +62,8 @@ def grow_cells(codes, targets, least, most, needed):
     codes : uint8 (features, n)
     targets : float64 (n, targets)
         What each purchase would bring, in units of its spread.
+    handicap : float64 (features,)
+        Is taken off what a cut by a feature explains.
     least : int
         Rows of a cell.
     most : int
@@ -89,7 +91,7 @@ def grow_cells(codes, targets, least, most, needed):
     bounds[0] = 0, n
     nodes = 1
     plan_feature[0], plan_cut[0], plan_gain[0] = _best_cut(
-        codes, targets, rows, 0, n, least, sums, counts, total
+        codes, targets, handicap, rows, 0, n, least, sums, counts, total
     )
     while nodes < n_nodes:
         chosen = -1
@@ -116,7 +118,16 @@ def grow_cells(codes, targets, least, most, needed):
             node = nodes + side
             bounds[node] = (lo, middle) if side == 0 else (middle, hi)
             plan_feature[node], plan_cut[node], plan_gain[node] = _best_cut(
-                codes, targets, rows, bounds[node, 0], bounds[node, 1], least, sums, counts, total
+                codes,
+                targets,
+                handicap,
+                rows,
+                bounds[node, 0],
+                bounds[node, 1],
+                least,
+                sums,
+                counts,
+                total,
             )
         nodes += 2
     cell, cells = np.zeros(n, np.int32), 0

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
-from worthwhile.costs import as_float, budget_quanta
+from worthwhile.core.threads import Threads, count_threads
+from worthwhile.costs import Costs, as_float, budget_quanta
 from worthwhile.estimators.base import CostAware
-from worthwhile.estimators.budget._fit import Fitted
+from worthwhile.estimators.budget._fit import Workshop
+from worthwhile.estimators.budget._forests import Table
+from worthwhile.estimators.budget._payoff import Payoff
 from worthwhile.policy.base import Policy
 from worthwhile.policy.library import LibraryPolicy
+from worthwhile.policy.output import Output
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 SURE = 1.645
 """Standard errors below a budget that the mean bill of a point must stay: 95 % of all times."""
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_trees": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+}
+"""Of the parameters that both have."""
 
 
 class BudgetModel(CostAware):
@@ -30,46 +46,74 @@ class BudgetModel(CostAware):
     frontier_: pd.DataFrame
     n_stages_: int
     point_: int
-    budget: Any
+    _workshop: Workshop
+    _truth: tuple[Array, Floats]
 
-    def _take(self, fitted: Fitted, spread: float) -> None:
-        """Keep the frontier; the model's own point is chosen by :meth:`_choose`."""
+    budget: Any
+    errors: Any
+    n_trees: int
+    n_jobs: int | None
+    random_state: Any
+
+    @abstractmethod
+    def _payoff(self, truth: Array, weight: Floats) -> Payoff:
+        """What answers are worth, by the parameters."""
+
+    @abstractmethod
+    def _output(self) -> tuple[Output, Floats | None]:
+        """How answers become predictions, and the prices of errors where they decide."""
+
+    def _learn(self, table: Table, truth: Array, costs: Costs, threads: Threads) -> Self:
+        """Grow everything, and take up the point that the parameters ask for."""
+        seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
+        self._truth = (truth, table.weight)
+        payoff = self._payoff(*self._truth)
+        self._workshop = Workshop(table, payoff, costs, self.n_trees, threads, seed)
+        return self._decide(costs, threads)
+
+    def _decide(self, costs: Costs, threads: Threads) -> Self:
+        """Make the policies, with what has been grown."""
+        payoff = self._payoff(*self._truth)
+        fitted = self._workshop.solve(payoff, threads)
         points = fitted.points
         self.frontier_ = pd.DataFrame(
             {
                 "cost": points.bill,
-                "cost_error": points.error,
+                "cost_error": points.bill_error,
                 "score": points.score,
-                "score_error": np.full(len(points.score), spread),
+                "score_error": points.score_error,
                 "rate": points.rate,
             }
         )
+        if payoff.in_money:
+            self.frontier_["total"] = points.bill - points.score
         self.n_stages_ = len(self.frontier_)
+        output, errors = self._output()
+        self.policy_ = LibraryPolicy(costs, output, fitted.library, 0, errors)
+        return self._use(self._choose(self.budget))
 
     def _choose(self, budget: Any) -> int:
-        """The best point that keeps to a budget; without one, the cheapest that is about the best."""
+        """The best point that keeps to a budget; without one, the cheapest that is about the best.
+
+        Where errors have prices, the best is that of the least total.
+        """
         lines = self.frontier_
         limit = budget_quanta(budget)
         score = lines["score"].to_numpy()
-        if limit is None:
-            best = int(np.argmax(score))
-            enough = score >= score[best] - lines["score_error"].iloc[best]
-            return int(np.argmax(enough))
-        safe = lines["cost"] + SURE * lines["cost_error"] <= as_float(limit)
-        if not safe.any():
-            return 0
-        return int(np.flatnonzero(safe)[np.argmax(score[safe.to_numpy()])])
+        if "total" in lines:
+            score = -lines["total"].to_numpy()
+        safe = np.ones(len(lines), dtype=bool)
+        if limit is not None:
+            sure = lines["cost"] + SURE * lines["cost_error"]
+            safe = sure.to_numpy() <= as_float(limit)
+            safe[0] |= not safe.any()
+        best = int(np.flatnonzero(safe)[np.argmax(score[safe])])
+        if limit is not None or "total" in lines:
+            return best
+        return int(np.argmax(score >= score[best] - lines["score_error"].iloc[best]))
 
-    def at(self, *, budget: Any = None, stage: int | None = None) -> Self:
-        """Return a copy at another point of the frontier; nothing is trained again.
-
-        Parameters
-        ----------
-        budget : number, optional
-            Mean bill that the copy keeps to.
-        stage : int, optional
-            Or the line of ``frontier_`` itself.
-        """
+    def _at(self, budget: Any, stage: int | None) -> Self:
+        """A copy at another point of the same frontier."""
         self._check_fitted()
         if (budget is None) == (stage is None):
             raise ValueError("at takes one of budget and stage: give the mean bill, or a line.")
@@ -80,6 +124,18 @@ class BudgetModel(CostAware):
                 f"stage is {stage}: the frontier has lines 0 to {len(self.frontier_) - 1}."
             )
         return copy.copy(self)._use(int(stage))
+
+    def _at_errors(self, **prices: Any) -> Self:
+        """A copy that decides by other prices of errors; nothing is grown again."""
+        self._check_fitted()
+        if not hasattr(self, "_workshop"):
+            raise ValueError(
+                "the model was read from a file, which holds the rules for its own prices of errors: call "
+                "at(errors=...) before save."
+            )
+        twin = copy.copy(self).set_params(**prices)
+        with Threads(count_threads(self.n_jobs)) as threads:
+            return twin._decide(self.policy_.costs, threads)
 
     def _use(self, point: int) -> Self:
         """Take up a point."""

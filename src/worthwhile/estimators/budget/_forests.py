@@ -88,9 +88,20 @@ class Table:
         )  # fmt: skip
         self.missing = np.where(self.bins.missing, self.bins.count, -1)
         self.slot = np.ascontiguousarray(slot, dtype=np.int32)
-        self.target, self.weight, self.n_outputs = target, weight, n_outputs
-        self.amount = weight if target is None else weight * target
-        self.prior = np.bincount(self.slot, self.amount, n_outputs) / weight.sum()
+        self.weight, self.n_outputs = weight, n_outputs
+        self.centre, self.amount = np.array([0.0, 1.0]), weight
+        if target is not None:
+            # Trees see numbers around 0 of a usual size, so that their leaves fit float32.
+            mean = float(np.average(target, weights=weight))
+            self.centre = np.array([mean, max(float(np.abs(target - mean).max()), 1e-300)])
+            self.amount = weight * ((target - mean) / self.centre[1])
+        self.prior = self._absolute(np.bincount(self.slot, self.amount, n_outputs) / weight.sum())
+
+    def _absolute(self, votes: Floats) -> Floats:
+        """Votes of trees as answers."""
+        if self.n_outputs > 1:
+            return votes
+        return votes * self.centre[1] + self.centre[0]
 
     @property
     def n_rows(self) -> int:
@@ -103,7 +114,6 @@ class Table:
         part.__dict__.update(self.__dict__)
         part.codes = np.ascontiguousarray(self.codes[:, rows])
         part.slot, part.weight, part.amount = self.slot[rows], self.weight[rows], self.amount[rows]
-        part.target = None if self.target is None else self.target[rows]
         return part
 
     def thresholds(self, feature: Array, cut: Array) -> Floats:
@@ -127,7 +137,8 @@ class Table:
         votes = np.zeros((self.n_rows, self.n_outputs))
         asked = np.zeros(self.n_rows, dtype=np.int32)
         feature, cut, *rest = grow(rows, kind, np.array(columns, dtype=np.int32), votes, asked)
-        votes = np.where(asked[:, None] > 0, votes / np.maximum(asked, 1)[:, None], self.prior)
+        votes = self._absolute(votes / np.maximum(asked, 1)[:, None])
+        votes[asked == 0] = self.prior
         inner = feature >= 0
         threshold = np.zeros(len(feature))
         threshold[inner] = self.thresholds(feature[inner] >> 1, cut[inner])
@@ -137,3 +148,12 @@ class Table:
 def sample_size(n_rows: int, most: int) -> int:
     """Rows that a tree sees."""
     return max(2, min(round((1 - FREE_ROWS) * n_rows), most)) if n_rows > 2 else n_rows
+
+
+def no_trees() -> Trees:
+    """The forest of the empty set."""
+    empty = np.empty(0, dtype=np.int32)
+    return Trees(
+        empty, np.empty(0), empty, empty, np.zeros(1, dtype=np.int64), empty,
+        np.empty(0, dtype=np.float32),
+    )  # fmt: skip

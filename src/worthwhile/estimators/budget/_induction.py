@@ -43,6 +43,9 @@ RATES = 24
 CUT = 12.0
 """What a cut must explain, in variances: less is chance."""
 
+FEW_ROWS, HANDICAP = 1000, 20.0
+"""With fewer rows than that, cuts by columns of the table must explain so much more."""
+
 COLUMNS_CUT = 12
 """Columns of the table that cells may be cut by, at most."""
 
@@ -69,8 +72,9 @@ class Points:
     choice: Array
     rate: Floats
     bill: Floats
-    error: Floats
+    bill_error: Floats
     score: Floats
+    score_error: Floats
 
 
 class Induction:
@@ -128,19 +132,22 @@ class Induction:
         spread = targets.std(axis=0)
         targets = targets[:, spread > 0] / spread[spread > 0]
         seen = np.column_stack([votes, votes.max(axis=1)]) if votes.shape[1] > 1 else votes
-        levels = np.minimum(np.floor(seen.T * LEVELS), LEVELS - 1).astype(np.uint8)
+        edges = _edges_of(seen)
+        levels = [np.searchsorted(edge, values) for edge, values in zip(edges, seen.T, strict=True)]
         columns = sorted(self.member[node])[:COLUMNS_CUT]
-        codes = np.ascontiguousarray(np.vstack([levels, part.codes[columns]]))
-        least = max(8, n // 60)
+        codes = np.vstack([np.array(levels, dtype=np.uint8), part.codes[columns]])
+        handicap = np.zeros(len(codes))
+        handicap[len(levels) :] = HANDICAP if n < FEW_ROWS else 0.0
         feature, cut, child, cell = grow_cells(
-            codes, targets, least, CELLS, CUT + 3.0 * np.sqrt(targets.shape[1])
-        )
+            np.ascontiguousarray(codes), targets, handicap, max(8, n // 60), CELLS,
+            CUT + 3.0 * np.sqrt(targets.shape[1]),
+        )  # fmt: skip
         threshold, tested = np.zeros(len(feature)), feature.copy()
         n_seen, d = seen.shape[1], len(part.codes)
         for at in np.flatnonzero(feature >= 0).tolist():
             if feature[at] < n_seen:
                 tested[at] = 2 * (d + feature[at])
-                threshold[at] = np.nextafter((cut[at] + 1) / LEVELS, 0.0)
+                threshold[at] = edges[feature[at]][cut[at]]
             else:
                 column = columns[feature[at] - n_seen]
                 tested[at] = 2 * column
@@ -156,7 +163,8 @@ class Induction:
         slopes = (mean[dear] - mean[0]) / self.price[dear]
         most = max(float(slopes.max(initial=0.0)), 1e-9)
         least = 0.02 / max(float(self.price.max()), 1e-9)
-        return np.append(0.0, np.geomspace(min(least, most), 1.5 * most, RATES))
+        rates = np.append(0.0, np.geomspace(min(least, most), 1.5 * most, RATES))
+        return np.append(rates, 1.0) if self.payoff.in_money else rates
 
     def points(self, threads: Threads) -> Points:
         """Policies for every worth of money, with all sets and with the cheaper ones alone."""
@@ -168,7 +176,7 @@ class Induction:
         return Points(
             np.array([f[0] for f in kept], dtype=np.int32),
             np.array([tasks[i][0] for i in chosen]),
-            *(np.array([f[k] for f in kept]) for k in (1, 2, 4)),
+            *(np.array([f[k] for f in kept]) for k in (1, 2, 4, 5)),
         )
 
     def _caps(self) -> Floats:
@@ -179,8 +187,8 @@ class Induction:
         chosen = np.unique(np.geomspace(1, len(prices), 14).round().astype(int)) - 1
         return np.append(0.0, prices[chosen])
 
-    def _solve(self, rate: float, cap: float) -> tuple[Array, float, float, float, float]:
-        """Choices, mean bill and its standard error, mean worth, mean score."""
+    def _solve(self, rate: float, cap: float) -> tuple[Array, float, float, float, float, float]:
+        """Choices, mean bill and its standard error, mean worth, mean score and its standard error."""
         choice = np.empty(int(self.tables.first[-1]), dtype=np.int32)
         induce(self.tables, self.price <= cap, float(rate), PRIOR, CAUTION, choice)
         n = self.worth.shape[1]
@@ -194,7 +202,15 @@ class Induction:
             float(bill.std() / np.sqrt(n)),
             float(np.average(self.worth[end, rows], weights=weight)),
             float(np.average(self.right[end, rows], weights=weight)),
+            float(self.right[end, rows].std() / np.sqrt(n)),
         )
+
+
+def _edges_of(seen: Floats) -> list[Floats]:
+    """Where answers are cut: between shares of a class at fixed levels, between numbers at quantiles."""
+    if seen.shape[1] > 1:
+        return [np.arange(1, LEVELS) / LEVELS] * seen.shape[1]
+    return [np.unique(np.quantile(seen[:, 0], np.arange(1, LEVELS) / LEVELS))]
 
 
 def pareto(bill: Floats, worth: Floats) -> list[int]:

@@ -1,8 +1,9 @@
-"""What answers are worth, row by row: right ones, expected ones, prices of errors."""
+"""What answers are worth, row by row: right ones, near ones, prices of errors."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,57 +15,102 @@ SOFT = 0.5
 """Weight of the expected beside the actual outcome of a decision: it is less noisy, but less true."""
 
 
-class Payoff:
-    """Worth of answers to rows whose class is known.
+class Payoff(ABC):
+    """Worth of answers to rows whose truth is known.
 
     Parameters
     ----------
-    truth : int (n,)
-        Class of each row.
-    n_classes : int
+    truth : array (n,)
+        What is true of each row.
     weight : float64 (n,)
         Weights of the rows.
-    errors : float64 (classes, classes), optional
-        Price of answering the second where the first is true; None: a right answer is worth 1.
+    in_money : bool
+        Whether worth is money: minus the price of errors, in the unit of the prices.
+    """
+
+    def __init__(self, truth: Array, weight: Floats, in_money: bool) -> None:
+        self.truth, self.weight, self.in_money = truth, weight, in_money
+
+    def part(self, rows: Array) -> Self:
+        """Some of the rows."""
+        part = object.__new__(type(self))
+        part.__dict__.update(self.__dict__, truth=self.truth[rows], weight=self.weight[rows])
+        return part
+
+    @abstractmethod
+    def hard(self, votes: Floats) -> Floats:
+        """What answers turn out to be worth, (n,)."""
+
+    @abstractmethod
+    def drawn(self, votes: Floats) -> Floats:
+        """What an answer drawn from the votes would be worth, (n,)."""
+
+    def mixed(self, votes: Floats) -> Floats:
+        """Half of both, (n,)."""
+        return (1 - SOFT) * self.hard(votes) + SOFT * self.drawn(votes)
+
+    def soft(self, votes: Floats) -> float:
+        """Mean of the latter alone."""
+        return float(np.average(self.drawn(votes), weights=self.weight))
+
+
+class Classes(Payoff):
+    """A right answer is worth 1, or errors have prices.
+
+    ``errors``, float64 (classes, decisions): price of a decision where a class is true. Decisions are
+    the classes, and a last one, to hand the case to a person, where that has a price.
     """
 
     def __init__(
         self, truth: Array, n_classes: int, weight: Floats, errors: Floats | None = None
     ) -> None:
-        self.truth, self.weight = truth, weight
+        super().__init__(truth, weight, errors is not None)
         self.gain = np.eye(n_classes) if errors is None else -errors
 
-    def part(self, rows: Array) -> Payoff:
-        """Some of the rows."""
-        return self._of(self.truth[rows], self.weight[rows])
-
-    def _of(self, truth: Array, weight: Floats) -> Payoff:
-        part = object.__new__(type(self))
-        part.__dict__.update(self.__dict__, truth=truth, weight=weight)
-        return part
-
-    def hard(self, votes: Floats) -> Floats:
-        """What the decisions turn out to be worth, (n,)."""
-        return self.gain[self.truth, self.decide(votes)]
-
     def decide(self, votes: Floats) -> Array:
-        """The class of the largest expected worth, (n,)."""
+        """The decision of the largest expected worth, (n,)."""
         expected = np.zeros((len(votes), self.gain.shape[1]))
         for true, worth in enumerate(self.gain):  # no BLAS, whose sums vary with threads
             expected += votes[:, true, None] * worth
         return np.argmax(expected, axis=1)
 
-    def mixed(self, votes: Floats) -> Floats:
-        """Half that, half what a decision drawn from the votes would be worth, (n,)."""
-        drawn = (votes * self.gain[self.truth]).sum(axis=1)
-        return (1 - SOFT) * self.hard(votes) + SOFT * drawn
+    def hard(self, votes: Floats) -> Floats:
+        """Worth of the best decision."""
+        found: Floats = self.gain[self.truth, self.decide(votes)]
+        return found
 
-    def soft(self, votes: Floats) -> float:
-        """Mean of the latter alone."""
-        drawn = (votes * self.gain[self.truth]).sum(axis=1)
-        return float(np.average(drawn, weights=self.weight))
+    def drawn(self, votes: Floats) -> Floats:
+        """Worth of a class drawn from the votes; what a person decides is not drawn."""
+        own = self.gain[self.truth, : votes.shape[1]]
+        found: Floats = (votes * own).sum(axis=1)
+        if self.gain.shape[1] > votes.shape[1]:
+            return np.maximum(found, self.gain[0, -1])
+        return found
 
-    def constant(self) -> float:
-        """The same of the shares of the classes, for every row."""
-        shares = np.bincount(self.truth, self.weight, len(self.gain)) / self.weight.sum()
-        return self.soft(np.broadcast_to(shares, (len(self.truth), len(shares))))
+
+class Numbers(Payoff):
+    """What is left of the error of the mean, or the price of an error by its size.
+
+    ``loss``: "squared" or "absolute"; ``errors``: price of one unit of it.
+    """
+
+    def __init__(
+        self, truth: Floats, weight: Floats, loss: str, errors: float | None = None
+    ) -> None:
+        super().__init__(truth, weight, errors is not None)
+        self._squared = loss == "squared"
+        usual = float(np.average(self._loss(np.average(truth, weights=weight)), weights=weight))
+        self._most = 0.0 if errors is not None else 1.0
+        self._unit = errors if errors is not None else 1.0 / max(usual, 1e-300)
+
+    def _loss(self, answer: Any) -> Floats:
+        found: Floats = np.abs(self.truth - answer)
+        return found**2 if self._squared else found
+
+    def hard(self, votes: Floats) -> Floats:
+        """By the distance."""
+        return self._most - self._unit * self._loss(votes[:, 0])
+
+    def drawn(self, votes: Floats) -> Floats:
+        """The same: there is nothing to draw."""
+        return self.hard(votes)

@@ -83,7 +83,12 @@ class Search:
         self.table = table.part(rows) if len(rows) < table.n_rows else table
         self.payoff = payoff.part(rows)
         self.shop, self._threads, self._seed = shop, threads, seed
-        self._scores: dict[Columns, float] = {frozenset(): self.payoff.constant()}
+        self._scores: dict[Columns, float] = {frozenset(): self._nothing()}
+
+    def _nothing(self) -> float:
+        """Score of the same answer for every row."""
+        table = self.table
+        return self.payoff.soft(np.broadcast_to(table.prior, (table.n_rows, table.n_outputs)))
 
     def score(self, sets: list[Columns]) -> list[float]:
         """Mean out-of-bag score of each set, in parallel."""

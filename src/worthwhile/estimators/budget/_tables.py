@@ -1,0 +1,76 @@
+"""Nodes, cells and choices in one set of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from worthwhile.estimators.budget._forests import Table, Trees
+from worthwhile.estimators.budget._induction import Cells, Induction, Points
+from worthwhile.estimators.budget._nodes import Node
+from worthwhile.policy.library import Library
+
+
+def join_tables(table: Table, nodes: list[Node], induction: Induction, points: Points) -> Library:
+    """Everything in one set of arrays, without nodes that no point goes to."""
+    used = np.zeros(len(nodes), dtype=bool)
+    used[0] = True
+    used[np.unique(points.choice[points.choice >= 0])] = True
+    number = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+    kept = np.flatnonzero(used).tolist()
+    member = np.zeros((len(kept), len(table.codes)), dtype=bool)
+    for row, node in zip(member, kept, strict=True):
+        row[list(nodes[node].columns)] = True
+    first = induction.tables.first
+    cells = np.concatenate([np.arange(first[n], first[n + 1]) for n in kept])
+    return Library(
+        member=member,
+        score=np.average(induction.worth[kept], axis=1, weights=induction.payoff.weight),
+        prior=table.prior,
+        centre=table.centre,
+        **_join_forests([nodes[n].trees for n in kept]),
+        **_join_cuts([induction.cells[n] for n in kept]),
+        choice=np.ascontiguousarray(number[points.choice[:, cells]]),
+        rate=points.rate,
+    )
+
+
+def _join_forests(forests: list[Trees]) -> dict[str, Any]:
+    """Forests one after the other, children, leaves and entries counted on."""
+    nodes = np.cumsum([0, *(len(f.feature) for f in forests)])
+    leaves = np.cumsum([0, *(len(f.start) - 1 for f in forests)])
+    entries = np.cumsum([0, *(len(f.held) for f in forests)])
+    child = [
+        f.child + np.where(f.feature >= 0, node, leaf)
+        for f, node, leaf in zip(forests, nodes, leaves, strict=False)
+    ]
+    start = [f.start[:-1] + entry for f, entry in zip(forests, entries, strict=False)]
+    root = [f.root + node for f, node in zip(forests, nodes, strict=False)]
+    return {
+        "feature": np.concatenate([f.feature for f in forests]),
+        "threshold": np.concatenate([f.threshold for f in forests]),
+        "child": np.concatenate(child).astype(np.int32),
+        "root": np.concatenate(root).astype(np.int32),
+        "trees": np.cumsum([0, *(len(f.root) for f in forests)]).astype(np.int64),
+        "start": np.append(np.concatenate(start), entries[-1]).astype(np.int64),
+        "held": np.concatenate([f.held for f in forests]),
+        "share": np.concatenate([f.share for f in forests]),
+    }
+
+
+def _join_cuts(cells: list[Cells]) -> dict[str, Any]:
+    """The small trees one after the other, cells counted on."""
+    nodes = np.cumsum([0, *(len(c.feature) for c in cells)])
+    first = np.cumsum([0, *(c.count for c in cells)])
+    child = [
+        c.child + np.where(c.feature >= 0, node, cell)
+        for c, node, cell in zip(cells, nodes, first, strict=False)
+    ]
+    return {
+        "cut_feature": np.concatenate([c.feature for c in cells]).astype(np.int32),
+        "cut_threshold": np.concatenate([c.threshold for c in cells]),
+        "cut_child": np.concatenate(child).astype(np.int32),
+        "cut_root": nodes[:-1].astype(np.int32),
+        "cells": first.astype(np.int64),
+    }
