@@ -54,6 +54,9 @@ class LibraryPolicy(Policy):
         """The same library at another point."""
         return LibraryPolicy(self.costs, self.output, self.library, point, self.errors)
 
+    def _priced(self, costs: Costs) -> LibraryPolicy:
+        return LibraryPolicy(costs, self.output, self.library, self.point, self.errors)
+
     @property
     def reads(self) -> npt.NDArray[np.intp]:
         """Columns of any set: without what was wanted, another may be gone to."""

@@ -42,7 +42,6 @@ class BudgetModel(CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     every_stage_differs: ClassVar[bool] = True
-    policy_: LibraryPolicy
     frontier_: pd.DataFrame
     n_stages_: int
     point_: int
@@ -135,7 +134,7 @@ class BudgetModel(CostAware):
             )
         twin = copy.copy(self).set_params(**prices)
         with Threads(count_threads(self.n_jobs)) as threads:
-            return twin._decide(self.policy_.costs, threads)
+            return twin._decide(self._inner_policy.costs, threads)
 
     def _use(self, point: int) -> Self:
         """Take up a point."""

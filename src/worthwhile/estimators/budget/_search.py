@@ -41,6 +41,8 @@ class Shop:
             frozenset(costs.index(feature) for feature in group.features)
             for group in costs.groups.values()
         ]
+        self._bound = bool(len(costs.flat.fee) or costs.requires)
+        """Whether one purchase may bring others with it."""
         self.free = self.closed(frozenset())
 
     def mask(self, sets: Iterable[Columns]) -> Mask:
@@ -56,9 +58,9 @@ class Shop:
         return np.asarray(self.costs.quanta(self.mask(sets)) * 1e-9, dtype=np.float64)
 
     def closed(self, columns: Columns) -> Columns:
-        """The set, and what costs nothing more with it."""
-        have = self.mask([columns])
-        each = have | np.eye(self.n, dtype=bool)
+        """The set, what it requires, and what costs nothing more with it."""
+        have = self.costs.closed(self.mask([columns]))
+        each = self.costs.closed(have | np.eye(self.n, dtype=bool))
         return frozenset(
             np.flatnonzero(self.costs.quanta(each) == self.costs.quanta(have)).tolist()
         )
@@ -68,7 +70,7 @@ class Shop:
         left = [feature for feature in range(self.n) if feature not in have]
         larger = [have | {feature} for feature in left]
         larger += [have | group for group in self._groups if len(group - have) > 1]
-        if self._groups:
+        if self._bound:
             larger = [self.closed(columns) for columns in larger]
         return list(dict.fromkeys(larger))
 

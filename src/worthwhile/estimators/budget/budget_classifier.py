@@ -173,7 +173,7 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
     def referred(self, X: Any, budget: Any = None) -> npt.NDArray[np.bool_]:
         """Which cases are better handed to a person, bool (n,): where that costs less than an error."""
         raw = self._run(X, budget, billed=False).raw
-        errors, n = self.policy_.errors, len(self.classes_)
+        errors, n = self._inner_policy.errors, len(self.classes_)
         if errors is None or errors.shape[1] == n:
             raise ValueError("nothing is referred: give the price of it, refer=, beside errors=.")
         expected = -raw[:, :n].max(axis=1)
