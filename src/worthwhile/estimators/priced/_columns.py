@@ -14,9 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.columns import Column, Columns
+from worthwhile.columns.column import MOST_LEVELS
 from worthwhile.core.code_sets import pack_sets
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs
+from worthwhile.policy.trees import TreePolicy
 
 Array = npt.NDArray[Any]
 
@@ -90,15 +93,18 @@ def _priced_names(prices: Any) -> Sequence[Any]:
 
 
 def refuse_categories(costs: Costs, column: int) -> NoReturn:
-    """Refuse a split by categories that are no numbers."""
+    """Refuse a split by categories that have no place in a table of ours."""
     raise ValueError(
-        f"model splits feature {costs.name(column)!r} by categories that are no whole numbers from 0 on, and cannot be "
-        f"priced by row: number the categories and train again, {AS_A_WHOLE}"
+        f"model splits feature {costs.name(column)!r} by categories that are neither whole numbers from 0 on nor up to "
+        f"{MOST_LEVELS} texts, and cannot be priced by row: number them and train again, {AS_A_WHOLE}"
     )
 
 
 class CategorySets:
     """The sets of categories that the nodes of a foreign ensemble test, in terms of the user's values.
+
+    Categories that are whole numbers stand for themselves; text gets codes in the order of the alphabet,
+    which a policy keeps with its columns.
 
     Parameters
     ----------
@@ -117,17 +123,38 @@ class CategorySets:
 
     def __init__(self, costs: Costs, levels: Mapping[int, Sequence[Any]]) -> None:
         self._costs, self._levels = costs, levels
+        self._numbers: dict[int, list[int]] = {}
+        self._text: dict[int, tuple[str, ...]] = {}
         self.all: list[list[int]] = []
 
     def add(self, column: int, codes: Sequence[int]) -> int:
         """Keep a set of a column's codes; return its number."""
         if column in self._levels:
-            levels = self._levels[column]
-            if not all(_is_code(level) for level in levels):
-                refuse_categories(self._costs, column)
-            codes = [int(levels[code]) for code in codes]
+            if column not in self._numbers:
+                self._numbers[column] = self._number(column)
+            codes = [self._numbers[column][code] for code in codes]
         self.all.append(list(codes))
         return len(self.all) - 1
+
+    def _number(self, column: int) -> list[int]:
+        """What stands in sets for the library's codes 0, 1, ... of a column."""
+        levels = self._levels[column]
+        if all(_is_code(level) for level in levels):
+            return [int(level) for level in levels]
+        if len(levels) > MOST_LEVELS or not all(isinstance(level, str) for level in levels):
+            refuse_categories(self._costs, column)
+        self._text[column] = tuple(sorted(levels))
+        code = {level: number for number, level in enumerate(self._text[column])}
+        return [code[level] for level in levels]
+
+    def dress(self, policy: TreePolicy) -> TreePolicy:
+        """The policy of the trees, for tables with the text that was met."""
+        if not self._text:
+            return policy
+        kinds = [Column()] * policy.n_features
+        for column, levels in self._text.items():
+            kinds[column] = Column("category", levels)
+        return policy.with_columns(Columns(kinds))
 
 
 def _is_code(level: Any) -> bool:

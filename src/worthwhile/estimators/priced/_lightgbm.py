@@ -38,8 +38,8 @@ def from_lightgbm(model: Any, costs: Costs) -> Policy | None:
     """Read the trees of a ``LGBMClassifier``, ``LGBMRegressor``, ``LGBMRanker`` or ``Booster``.
 
     None for other models, and for what these trees cannot express (objectives with another link,
-    linear leaves): such models are read as a whole. Categories that are no numbers and zeros that
-    stand for missing values are refused. A model stopped early is read up to its best round. Internal nodes
+    linear leaves): such models are read as a whole. Zeros that stand for missing values are
+    refused. A model stopped early is read up to its best round. Internal nodes
     hold the mean of their leaves by training rows, not LightGBM's own internal values, which are
     Newton steps and for some losses (L1, quantiles) of another kind than the leaves.
 
@@ -58,7 +58,7 @@ def from_lightgbm(model: Any, costs: Costs) -> Policy | None:
         return None
     output, factor = found
     sets = CategorySets(costs, _levels(booster, head))
-    return TreePolicy(costs, output, _read(head, trees, factor, sets))
+    return sets.dress(TreePolicy(costs, output, _read(head, trees, factor, sets)))
 
 
 def _levels(booster: Any, head: dict[str, str]) -> dict[int, list[Any]]:

@@ -33,7 +33,7 @@ def from_sklearn_boosting(model: Any, costs: Costs) -> Policy | None:
 
     None for other models, for losses with another link (Poisson, gamma) and for boosting that
     starts from a model of yours, which reads features itself: such models are read as a whole.
-    Categories that are no numbers are refused. Internal nodes hold the mean of their leaves by training
+    Internal nodes hold the mean of their leaves by training
     weight (scikit-learn's own are residuals before the Newton step). ``GradientBoosting...``
     refuses NaN, so nothing was learned about it: it follows the larger share of the training data.
 
@@ -97,7 +97,7 @@ def _histogram(model: Any, costs: Costs) -> Policy | None:
     base = np.ravel(model._baseline_prediction)
     output = np.arange(len(root)) % len(base)
     trees = assemble(nodes, root, base, output, sets=sets.all)
-    return TreePolicy(costs, _output(model, len(base)), trees)
+    return sets.dress(TreePolicy(costs, _output(model, len(base)), trees))
 
 
 def _histogram_columns(model: Any) -> tuple[Array, dict[int, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Any
@@ -39,8 +40,8 @@ def from_xgboost(model: Any, costs: Costs) -> Policy | None:
     """Read the trees of an ``XGBClassifier``, ``XGBRegressor``, ``XGBRanker`` or ``Booster``.
 
     None for other models, and for what these trees cannot express (objectives with another link,
-    linear boosters, leaves with a vector of targets): such models are read as a whole. Categories that
-    are no numbers are refused, and so is a number that stands for missing values. An estimator stopped
+    linear boosters, leaves with a vector of targets): such models are read as a whole. A number
+    that stands for missing values is refused. An estimator stopped
     early is read up to its best round, as it predicts. Internal nodes hold the mean of their leaves
     by Hessian (XGBoost's cover): the weights that XGBoost keeps there lack the learning rate.
 
@@ -75,18 +76,24 @@ def from_xgboost(model: Any, costs: Costs) -> Policy | None:
         )
     n_trees = _used(model, boosted["model"])
     sets = CategorySets(costs, _levels(boosted["model"]))
-    return TreePolicy(costs, output, _read(learner, boosted["model"], dropped, n_trees, sets))
+    trees = _read(learner, boosted["model"], dropped, n_trees, sets)
+    return sets.dress(TreePolicy(costs, output, trees))
 
 
 def _levels(model: dict[str, Any]) -> dict[int, list[Any]]:
     """Values of the categories of columns that XGBoost numbered itself: those of a frame."""
     encoders = (model.get("cats") or {}).get("enc") or []
-    # Texts lie one after the other, with the places where they end.
     return {
-        column: ["text"] * len(encoder["values"]) if "offsets" in encoder else encoder["values"]
+        column: _texts(encoder) if "offsets" in encoder else encoder["values"]
         for column, encoder in enumerate(encoders)
         if encoder["values"]
     }
+
+
+def _texts(encoder: dict[str, Any]) -> list[str]:
+    """Texts that lie one after the other, as bytes, with the places where they begin and end."""
+    letters = bytes(value % 256 for value in encoder["values"])
+    return [letters[a:b].decode() for a, b in itertools.pairwise(encoder["offsets"])]
 
 
 def _output(model: Any, learner: dict[str, Any]) -> Output | None:

@@ -74,8 +74,8 @@ class PricedModel(CostAware):
     Trees of other libraries give the library's own predictions to its float precision; ranking and
     custom objectives give raw values. Under a budget the answer is the mean of the leaves under the
     node reached, weighted by training data. Splits by categories are walked exactly where these are whole
-    numbers from 0 on, and values that are new go where the library sends them; text, and any categories
-    of CatBoost, are refused. Objectives with a link of their own (Poisson, gamma, Tweedie), linear
+    numbers from 0 on or text, and values that are new go where the library sends them; categories of
+    CatBoost are refused. Objectives with a link of their own (Poisson, gamma, Tweedie), linear
     leaves and the like are read as a whole.
 
     Examples
