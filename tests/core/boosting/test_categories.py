@@ -164,18 +164,16 @@ def test_codes_that_a_node_has_not_seen_go_with_most_rows():
     assert (said(trees, unseen) == -1.0).all()
 
 
-def test_categories_of_few_rows_stand_in_the_middle():
-    """One row with the largest value does not lead its category's side; without smoothing it does."""
-    X = np.repeat([0.0, 1.0, 2.0], [40, 39, 1])[:, None]
-    gradients = np.repeat([0.0, 1.0, 1.5], [40, 39, 1])[None, :]
-    for smooth, expected in ((0.0, frozenset({1, 2})), (1e6, frozenset({1}))):
-        config = replace(SETTINGS, max_depth=1, category_smooth=smooth)
-        trees = grown(X, gradients, config, np.ones(1, bool))[0]
-        order = [0, 1, 2] if smooth == 0 else [0, 2, 1]
-        statistics = np.stack([np.bincount(X[:, 0].astype(int)), [0, 78, 3]], axis=1)
-        found, count = principal_order(statistics, 3, statistics.sum(axis=0), smooth)
-        assert found[:count].tolist() == order
-        assert nested(trees, 0)[1] in (expected, frozenset({0}), frozenset({1, 2}))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("smooth", "expected"), [(0.0, {2}), (1e6, {0})])
+def test_categories_of_few_rows_stand_in_the_middle(smooth, expected, weighted):
+    """A single row far out is set apart by itself, or not: both layouts of histograms."""
+    X = np.repeat([0.0, 1.0, 2.0], [50, 50, 1])[:, None]
+    gradients = np.repeat([0.9, 1.0, 2.0], [50, 50, 1])[None, :]
+    weight = np.full(101, 2.0) if weighted else None
+    config = replace(SETTINGS, max_depth=1, category_smooth=smooth)
+    trees = grown(X, gradients, config, np.ones(1, bool), weight)[0]
+    assert nested(trees, 0)[1] == expected
 
 
 def test_with_several_outputs_categories_stand_along_the_direction_in_which_they_differ_most():

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.naive import forest as naive
+from tests.naive import walk
 from worthwhile import (
     BudgetedForestClassifier,
     Costs,
@@ -278,6 +279,26 @@ def test_boosted_trees_are_pruned_where_their_score_changes_least(make, n_classe
         whole, bare = booster.policy_.trees, model.policy_.trees
         assert bare.n_trees == whole.n_trees
         assert (bare.value == whole.value[whole.root]).all()
+
+
+def test_trees_that_split_categories_are_pruned():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 12, 300), rng.normal(size=(300, 2))]).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = (2 * np.isin(X[:, 0], [1, 4, 5, 9]) + np.nan_to_num(X[:, 1] + X[:, 2]) > 1).astype(int)
+    boosted = HistGradientBoostingClassifier(max_iter=6, max_depth=3, categorical_features=[0])
+    priced = PricedModel(boosted.fit(X, y), [1, 1, 5])
+    assert priced.policy_.trees.category.any()
+    whole = PrunedForestClassifier(priced, lam=0, costs=[1, 1, 5]).fit(X, y)
+    np.testing.assert_allclose(whole.predict_proba(X), boosted.predict_proba(X), rtol=1e-9)
+    cheap = PrunedForestClassifier(priced, lam=0.1, costs=[1, 1, 5]).fit(X, y)
+    assert cheap.cost(X).mean() < whole.cost(X).mean()
+    trees = cheap.policy_.trees
+    assert trees.category.any()
+    for row in range(30):
+        raw, bought = walk.walk(trees, X[row])
+        assert cheap.policy_.batch(X[row : row + 1]).raw[0].tolist() == raw
+        assert set(np.flatnonzero(cheap.acquired(X[row : row + 1])[0])) == bought
 
 
 def test_score_changes_by_hand():
