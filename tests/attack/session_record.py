@@ -27,6 +27,11 @@ class Record:
         self.asked: set[Item] = set()
         self.told: dict[Item, float | None] = {}
         self.stated: dict[Item, int] = {}
+        features, out = subject.policy.costs.features, how.get("unavailable", ())
+        columns = set(map(subject.policy.costs.index, out))
+        gone = [f for c, f in enumerate(features) if not columns.isdisjoint(subject.needed(c))]
+        self.missing = {(document, f) for document in range(len(rows)) for f in gone}
+        self.told.update(dict.fromkeys(self.missing))  # as if it had been told at the start
         self.known: set[Item] = set()  # told without having been asked for, and so free
 
     def fail(self, problem: str) -> NoReturn:

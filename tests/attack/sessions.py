@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.attack.bad_calls import Item, bad_call
 from tests.attack.session_record import Record, Wrong, is_value
-from tests.attack.session_subjects import Array, subjects
+from tests.attack.session_subjects import subjects
 from worthwhile import QuerySession, Session
 from worthwhile.exceptions import BudgetExceeded, SessionError
 from worthwhile.runtime import UNAVAILABLE
@@ -74,6 +74,9 @@ class Sequence(Record):
         count = chance.randint(2, 7) if subject.queries else 1
         rows = subject.rows[chance.sample(range(len(subject.rows)), count)]  # a copy
         how = {"budget": self._budget(count), "one_by_one": chance.random() < 0.3}
+        if subject.budgeted and chance.random() < 0.2:
+            features = subject.policy.costs.features
+            how["unavailable"] = chance.sample(features, chance.randint(1, 3))
         super().__init__(subject, rows, **how)
         self.offered: list[Item] = []
         self.steps: list[str] = []
@@ -316,17 +319,17 @@ class Sequence(Record):
         if not self.session.done or self.wanted(self.session):
             self.fail("does not come to an end")
         self.answer(self.session)
-        odd = self.stated or self.known or None in self.told.values()
-        if not odd and all(
-            is_value(v, self.rows[i[0], self.column(i)]) for i, v in self.told.items()
-        ):
+        told = {i: v for i, v in self.told.items() if i not in self.missing}
+        odd = self.stated or self.known or None in told.values()
+        if not odd and all(is_value(v, self.rows[i[0], self.column(i)]) for i, v in told.items()):
             self._compare()
 
     def _compare(self) -> None:
         """The batch, of the same rows under the same budget."""
         subject, budget = self.subject, self.session.budget
         model, X = subject.model, subject.like(self.rows)
-        how: dict[str, Array] = {"qid": np.zeros(len(X))} if subject.queries else {}
+        how: dict[str, Any] = {"qid": np.zeros(len(X))} if subject.queries else {}
+        how["unavailable"] = sorted({name for _, name in self.missing})
         acquired = model.acquired(X, budget, **how)
         for document, mask in enumerate(acquired):
             self.expect("bought", self.bought(document), set(np.flatnonzero(mask).tolist()))
@@ -341,7 +344,7 @@ class Sequence(Record):
         elif subject.policy.exact:
             self.expect("prediction of the batch", answers[0], self.session.prediction)
         if subject.policy.output.has_probabilities and not subject.queries:
-            shares, mine = model.predict_proba(X, budget)[0], self.session.probabilities
+            shares, mine = model.predict_proba(X, budget, **how)[0], self.session.probabilities
             same = (
                 shares.tobytes() == mine.tobytes()
                 if subject.policy.exact
