@@ -439,3 +439,16 @@ def test_ask_and_predict_at_prices_of_today():
     for line in ("age", "age=x", "=3"):
         with pytest.raises(ValueError, match=f"--price is '{line}': give it as name=amount"):
             read_request(costs, [line], None)
+
+
+@pytest.mark.parametrize("command", ["demo", "report"])
+def test_reports_are_refused_before_the_work_where_their_package_is_missing(
+    command, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr("worthwhile.frontier.compare", lambda *given, **options: pytest.fail("ran"))
+    words = [command, "-o", tmp_path / "page.html"]
+    if command == "report":
+        words += [tmp_path / "no.csv", "--target", "y"]
+    assert "reports need jinja2: install jinja2" in refused(*words)
+    assert list(tmp_path.iterdir()) == []

@@ -8,10 +8,13 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 import worthwhile
+from worthwhile.frontier import Choice, Point
 from worthwhile.report import render, summarise, write_report
+from worthwhile.report._models import Folds
 
 
 @pytest.fixture(scope="module")
@@ -21,25 +24,78 @@ def summary():
         heart.data, heart.target, heart.costs, ["cost-weighted-l1", "greedy-miser", "decision-tree"], [20, 120],
         n_splits=2, effort=3,
     )  # fmt: skip
-    return summarise(found, heart.data, heart.target, heart.costs, title="Heart & <prices>")
+    return summarise(
+        found, heart.data, heart.target, heart.costs, title="Heart & <prices>",
+        classes={0: "healthy", 1: "ill"},
+    )  # fmt: skip
 
 
-def test_summary_is_json_and_adds_up(summary):
+def test_summary_is_json_and_its_models_add_up(summary):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     heart = worthwhile.datasets.load_heart()
-    for pick in summary["picks"]:
-        assert pick["cost"] <= summary["full_cost"]
-        assert len(pick["shares"]) == 13
-        assert all(0 <= share <= 1 for share in pick["shares"])
-    budgets = [pick["budget"] for pick in summary["picks"]]
-    assert budgets == sorted(budgets)
-    for case in summary["cases"]:
-        bought = [step["feature"] for step in case["steps"]]
-        assert case["spent"] == heart.costs.price(bought)
-        assert case["truth"] == heart.target[case["row"]]
+    own = [feature["price"] for feature in summary["features"]]
+    fees = sum(float(group.fee) for group in heart.costs.groups.values())
+    for model in summary["models"]:
+        assert len(model["shares"]) == 13
+        assert all(0 <= share <= 1 for share in model["shares"])
+        # The bill is what the purchases cost: own prices, and fees at most once each.
+        bought = sum(share * price for share, price in zip(model["shares"], own, strict=True))
+        assert bought - 0.01 <= model["cost"] <= bought + fees + 0.01
+        for case in model["cases"]:
+            steps = [step["feature"] for step in case["steps"]]
+            assert case["spent"] == heart.costs.price(steps)
+            assert case["truth"] == ["healthy", "ill"][heart.target[case["row"]]]
+            assert case["answer"] in ("healthy", "ill")
     prices = {feature["name"]: feature["alone"] for feature in summary["features"]}
     assert prices["chol"] == 7.27
     assert [row["name"] for row in summary["table"]["rows"]][-1] == "best on validation"
+
+
+def test_every_position_is_the_best_model_that_its_budget_pays(summary):
+    models, scores = summary["models"], []
+    assert len({model["cost"] for model in models}) == len(models) > 2
+    for pick in summary["picks"]:
+        model = models[pick["model"]]
+        assert model["cost"] <= pick["budget"]
+        affordable = [one["score"] for one in models if one["cost"] <= pick["budget"]]
+        assert model["score"] == max(affordable)
+        scores.append(model["score"])
+    assert scores == sorted(scores)
+    budgets = [pick["budget"] for pick in summary["picks"]]
+    assert budgets == sorted(budgets)
+    best = max(scores)
+    near = min((m for m in models if m["score"] >= best - 0.01), key=lambda m: m["cost"])
+    assert summary["headline"].startswith(
+        f"accuracy {near['score']:.3f} for {near['cost']:.2f} CAD"
+    )
+
+
+def test_models_are_measured_on_rows_that_did_not_train_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)  # nothing to learn
+    found = worthwhile.compare(X, y, [1, 1, 1], ["decision-tree"], [1, 3], n_splits=2, effort=3)
+    folds = Folds.of(X, y, [1, 1, 1], "accuracy", 0)
+    deep = Point(cost=3, score=1, params={"model__max_leaf_nodes": 128})
+    model = folds.measure(Choice("decision-tree", 1, 1, 3, (deep,)))
+    assert model.score < 0.6
+    assert model.models[0].score(X, y) > 0.8
+    assert model.cost == pytest.approx(model.bills.mean())
+    summary = summarise(found, X, y, [1, 1, 1])
+    assert all(model["score"] < 0.65 for model in summary["models"])
+
+
+def test_a_scoring_without_a_name_has_to_be_given():
+    X, y, costs = worthwhile.datasets.make_priced_classification(120, seed=0)
+
+    def mine(model, X, y):
+        return float((model.predict(X) == y).mean())
+
+    found = worthwhile.compare(
+        X, y, costs, ["decision-tree"], [20], n_splits=2, effort=2, scoring=mine
+    )
+    with pytest.raises(ValueError, match="scored by 'mine', which is no scorer's name"):
+        summarise(found, X, y, costs)
+    assert summarise(found, X, y, costs, scoring=mine)["score_name"] == "mine"
 
 
 def test_page_is_complete_and_offline(summary):
@@ -84,13 +140,20 @@ def test_slider_in_a_browser(summary, tmp_path, stop):
         return html.unescape(re.search(rf'id="{name}"[^>]*>(.*?)</', page)[1])
 
     pick = summary["picks"][stop]
+    model = summary["models"][pick["model"]]
     assert shown("budget-value") == f"{pick['budget']:.2f} CAD"
-    assert shown("pick-method") == pick["method"]
-    assert shown("pick-score") == f"{pick['score']:.4f}"
-    assert shown("pick-cost") == f"{pick['cost']:.2f} CAD"
+    assert shown("pick-method") == model["method"]
+    assert shown("pick-score") == f"{model['score']:.4f}"
+    assert shown("pick-cost") == f"{model['cost']:.2f} CAD"
     bars = re.findall(r'<div class="bar"><span>(.*?)</span>', page)
     names = [feature["name"] for feature in summary["features"]]
     assert set(bars) == {
-        name for name, share in zip(names, pick["shares"], strict=True) if share > 0
+        name for name, share in zip(names, model["shares"], strict=True) if share > 0
     }
-    assert page.count("<path") == len(summary["methods"])
+    assert page.count('class="curve"') == len(summary["methods"])
+    for case in model["cases"]:  # they follow the slider
+        assert (
+            f"Case {case['row']}: {case['answer']} <small>(truth {case['truth']}, {case['spent']:.2f} CAD)"
+            in page
+        )
+    assert page.count("<article>") == len(model["cases"])

@@ -21,6 +21,7 @@ METHODS = (
     "decision-tree",
 )
 BUDGETS = (5, 20, 60, 120, 200)
+CLASSES = ("no disease", "disease")
 
 
 def register(app: typer.Typer) -> None:
@@ -43,9 +44,10 @@ def demo(
     from worthwhile.cli.compare import show
     from worthwhile.datasets import load_heart
     from worthwhile.frontier import compare
-    from worthwhile.report import summarise, write_report
+    from worthwhile.report import check_ready, summarise, write_report
 
     with explained(), warnings.catch_warnings():
+        check_ready()
         warnings.simplefilter(
             "ignore", WorthwhileWarning
         )  # sweeps reach into budgets that buy nothing
@@ -61,7 +63,7 @@ def demo(
             heart.costs,
             METHODS,
             BUDGETS,
-            n_splits=2,
+            n_splits=5,
             effort=4,
             random_state=0,
             verbose=1,
@@ -70,8 +72,11 @@ def demo(
         draw(found)
         model = choose(found, heart, budget)
         walk(model, heart.data.iloc[0].to_dict(), heart.costs)
-        title = "Heart disease at a price"
-        write_report(summarise(found, heart.data, heart.target, heart.costs, title=title), output)
+        summary = summarise(
+            found, heart.data, heart.target, heart.costs, title="Heart disease at a price",
+            classes=dict(enumerate(CLASSES)),
+        )  # fmt: skip
+        write_report(summary, output)
         notes.print(f"The whole story with a budget slider: open {output} in a browser.")
 
 
@@ -122,7 +127,7 @@ def walk(model: Any, patient: dict[str, float], costs: Any) -> None:
         name = str(wanted[0])
         price = session.quote(name)
         session.tell({name: patient[name]})
-        answer = "disease" if session.prediction else "no disease"
+        answer = CLASSES[int(session.prediction)]
         if model.policy_.output.has_probabilities:
             answer += f" ({session.probabilities.max():.0%})"
         table.add_row(

@@ -41,9 +41,10 @@ def report(
     Example: worthwhile report heart.csv --target disease --costs costs.yaml --from heart.json
     """
     from worthwhile.frontier import Comparison, compare
-    from worthwhile.report import summarise, write_report
+    from worthwhile.report import check_ready, summarise, write_report
 
     with explained():
+        check_ready()
         check_output(output, force=force)
         X, y, prices = read_task(data, target, costs, rows, seed)
         if comparison is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile._html import html_table
 from worthwhile._messages import some
 from worthwhile.costs._flat import FlatCosts, Mask
 from worthwhile.costs._forms import (
@@ -540,3 +541,11 @@ class Costs:
         groups = f", {len(self._fee)} groups" if len(self._fee) else ""
         unit = f" {self._unit}" if self._unit else ""
         return f"Costs({self.n_features} features{groups}, {self.total:g}{unit} in all)"
+
+    def _repr_html_(self) -> str:
+        heads = ["feature", "own price", "fees it opens", "alone"]
+        rows = [
+            (feature, price, ", ".join(self.fees_of(feature)), self.price([feature]))
+            for feature, price in self.prices.items()
+        ]
+        return html_table(repr(self), heads, rows)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from worthwhile.frontier._points import Frontier, Point
+from worthwhile._html import html_table
+from worthwhile.frontier._points import Frontier, Point, setting_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,6 +48,14 @@ class Choice:
     test_score: float
     test_cost: float
     points: tuple[Point, ...]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (split, point.cost, point.score, point.test_cost, point.test_score, setting_of(point))
+            for split, point in enumerate(self.points)
+        ]
+        heads = ["split", "cost", "score", "test cost", "test score", "setting"]
+        return html_table(f"{self.method}, chosen on validation rows", heads, rows)
 
 
 class Comparison:
@@ -101,6 +110,23 @@ class Comparison:
         return (
             f"Comparison({len(self.methods)} methods, {len(self.runs)} splits, {self.score_name})"
         )
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        columns: list[Any] = list(table.columns)
+        heads = [f"{a}, {b}" if a.startswith("budget") else b for a, b in columns]
+        rows = [
+            (f"{name} (peer)" if name in self.peers else name,
+             *(_cell(v, what, self.score_name) for (_, what), v in zip(columns, row, strict=True)))
+            for name, row in zip(table.index, table.to_numpy(), strict=True)
+        ]  # fmt: skip
+        return html_table(repr(self), ["method", *heads], rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw every method's curve; a :class:`~worthwhile.plots.FrontierDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.FrontierDisplay.from_comparison(self, ax=ax)
 
     # Figures --------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile._html import html_table
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -121,6 +123,18 @@ class Frontier:
             f"Frontier({len(self)} points, cost {self.cost.min():g} to {self.cost.max():g}"
             f"{' ' + self.unit if self.unit else ''}, best {self.score_name} {best.score:.4g} at {best.cost:g})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (point.method, point.cost, point.score, setting_of(point)) for point in self.pareto()
+        ]
+        return html_table(repr(self), ["method", "cost", self.score_name, "setting"], rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw cost against score; a :class:`~worthwhile.plots.FrontierDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.FrontierDisplay.from_frontier(self, ax=ax)
 
     def _like(self, points: Iterable[Point]) -> Frontier:
         return Frontier(
@@ -375,3 +389,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def setting_of(point: Point) -> str:
+    """Parameters and stage of a point in words."""
+    parts = [
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in point.params.items()
+    ]
+    return ", ".join([*parts, *([f"{point.stage} stages"] if point.stage is not None else [])])

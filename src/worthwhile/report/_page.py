@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Mapping
@@ -12,12 +13,17 @@ from worthwhile._messages import missing_package
 from worthwhile._writing import write_whole
 
 
+def check_ready() -> None:
+    """Refuse where what reports need is not installed: before the work, not after it."""
+    if importlib.util.find_spec("jinja2") is None:
+        raise missing_package("reports need", "jinja2", "report")
+
+
 def render(summary: Mapping[str, Any]) -> str:
     """The summary as one HTML page that opens offline."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-    except ImportError:
-        raise missing_package("reports need", "jinja2", "report") from None
+    check_ready()
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
     environment = Environment(
         loader=PackageLoader("worthwhile.report", "template"),
         autoescape=select_autoescape(default=True),

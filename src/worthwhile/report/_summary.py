@@ -11,10 +11,23 @@ import numpy as np
 
 import worthwhile
 from worthwhile.estimators.base import column_names
-from worthwhile.frontier import Choice, Comparison, train_choice
+from worthwhile.frontier import Comparison
+from worthwhile.report._models import (
+    Folds,
+    Measured,
+    best_within,
+    measure_choices,
+    scoring_of,
+)
 
 N_STOPS = 24
 """Positions of the budget slider."""
+
+MOST_STEPS = 40
+"""Purchases of a single case that are shown one by one."""
+
+NEARLY = 0.01
+"""How far from the best score the headline's model may be."""
 
 
 def summarise(
@@ -25,12 +38,16 @@ def summarise(
     *,
     title: str = "worthwhile report",
     n_cases: int = 4,
+    classes: Mapping[Any, str] | None = None,
+    scoring: Any = None,
     settings: Mapping[str, Any] | None = None,
     random_state: int = 0,
 ) -> dict[str, Any]:
     """Turn a comparison into what the page shows.
 
-    Every model that the budget slider can pick is fitted once on all rows, to tell what it buys.
+    The curves are the comparison's: means over its splits, with intervals. Every position of the
+    budget slider is one model, and all that is said about it (score, bill, purchases, single cases)
+    comes from training it anew on two thirds of the rows, three times, and looking at the others.
 
     Parameters
     ----------
@@ -42,10 +59,14 @@ def summarise(
         Heading of the page.
     n_cases : int, default=4
         Rows whose purchases are shown step by step.
+    classes : mapping, optional
+        What to call the labels, such as ``{0: "healthy", 1: "ill"}``.
+    scoring : str or callable, optional
+        The scoring of the comparison, where it was a function of your own.
     settings : mapping, optional
         Further facts for the end of the page.
     random_state : int, default=0
-        Seed of the fits.
+        Seed of the parts and the fits.
 
     Returns
     -------
@@ -53,7 +74,12 @@ def summarise(
         JSON values only.
     """
     resolved = worthwhile.Costs.of(costs, X.shape[1], column_names(X))
-    picks, models = _picks(comparison, X, y, costs, random_state)
+    folds = Folds.of(X, y, costs, scoring_of(comparison, scoring), random_state)
+    budgets = np.geomspace(comparison.full_cost * 0.005, comparison.full_cost, N_STOPS)
+    models = measure_choices(comparison, folds, budgets.tolist())
+    chosen = [best_within(models, float(budget)) for budget in budgets]
+    shown = sorted(set(chosen))
+    rows = _rows_to_show([models[i] for i in shown], n_cases)
     facts = {
         "rows": len(y),
         "features": X.shape[1],
@@ -65,19 +91,35 @@ def summarise(
         "python": platform.python_version(),
         **(settings or {}),
     }
+    names = {_plain(label): str(name) for label, name in (classes or {}).items()}
     return {
         "title": title,
+        "headline": _headline([models[i] for i in shown], resolved, comparison.score_name),
         "unit": resolved.unit,
         "score_name": comparison.score_name,
         "full_cost": resolved.total,
         "methods": [_method(comparison, name) for name in comparison.methods],
-        "picks": picks,
+        "models": [_model(models[i], folds, resolved, rows, names) for i in shown],
+        "picks": [
+            {"budget": float(budget), "model": shown.index(i)}
+            for budget, i in zip(budgets, chosen, strict=True)
+        ],
         "table": _table(comparison),
         "features": _features(resolved),
-        "cases": _cases(picks, models, X, y, resolved, n_cases),
         "failures": dict(comparison.failures),
         "settings": {str(k): _plain(v) for k, v in facts.items()},
     }
+
+
+def _headline(models: Sequence[Measured], costs: worthwhile.Costs, score_name: str) -> str:
+    """What is nearly as good as the best, and what share of the whole price it costs."""
+    best = max(model.score for model in models)
+    cheap = min((m for m in models if m.score >= best - NEARLY), key=lambda m: m.cost)
+    unit, share = f" {costs.unit}" if costs.unit else "", cheap.cost / (costs.total or 1.0)
+    return (
+        f"{score_name} {cheap.score:.3f} for {cheap.cost:.2f}{unit} a case, {100 * share:.0f} % of the price of "
+        f"everything; the best found is {best:.3f}."
+    )
 
 
 def _method(comparison: Comparison, name: str) -> dict[str, Any]:
@@ -99,41 +141,6 @@ def _method(comparison: Comparison, name: str) -> dict[str, Any]:
     return {"name": name, "peer": name in comparison.peers, "points": points}
 
 
-def _picks(
-    comparison: Comparison, X: Any, y: Any, costs: Any, seed: int
-) -> tuple[list[dict[str, Any]], list[Any]]:
-    """What the slider picks at each of its stops, with what that model buys."""
-    budgets = np.geomspace(comparison.full_cost * 0.005, comparison.full_cost, N_STOPS)
-    fitted: dict[str, Any] = {}
-    picks, models = [], []
-    for budget in budgets:
-        choice = comparison.best(float(budget))
-        key = _key(choice)
-        if key not in fitted:
-            fitted[key] = train_choice(choice, X, y, costs, seed)
-        model = fitted[key]
-        shares = np.zeros(X.shape[1]) if model is None else model.acquired(X).mean(axis=0)
-        point = choice.points[0]
-        picks.append(
-            {
-                "budget": float(budget),
-                "method": choice.method if model is not None else "nothing bought",
-                "score": choice.test_score,
-                "cost": choice.test_cost,
-                "params": {str(k): _plain(v) for k, v in point.params.items()},
-                "stage": point.stage,
-                "shares": [round(float(share), 4) for share in shares],
-            }
-        )
-        models.append(model)
-    return picks, models
-
-
-def _key(choice: Choice) -> str:
-    point = choice.points[0]
-    return repr((choice.method, sorted(point.params.items(), key=str), point.stage))
-
-
 def _features(costs: worthwhile.Costs) -> list[dict[str, Any]]:
     groups = {f: " + ".join(costs.fees_of(f)) or None for f in costs.features}
     return [
@@ -142,52 +149,60 @@ def _features(costs: worthwhile.Costs) -> list[dict[str, Any]]:
     ]
 
 
-def _cases(
-    picks: Sequence[dict[str, Any]],
-    models: Sequence[Any],
-    X: Any,
-    y: Any,
-    costs: worthwhile.Costs,
-    count: int,
-) -> list[dict[str, Any]]:
-    """Single rows, cheap and dear ones, walked through the model whose bills differ most."""
-    spread = [0.0 if model is None else float(model.cost(X).std()) for model in models]
-    chosen = int(np.argmax(spread))
-    if spread[chosen] == 0.0:
-        return []
-    model = models[chosen]
-    bills = model.cost(X)
+def _rows_to_show(models: Sequence[Measured], count: int) -> list[int]:
+    """Cheap and dear rows of the model whose bills differ most; the same for every position."""
+    bills = max(models, key=lambda model: float(model.bills.std())).bills
     order = np.argsort(bills, kind="stable")
-    rows = [int(order[round(q * (len(order) - 1))]) for q in np.linspace(0, 1, count)]
-    return [_case(model, X, y, row, costs, picks[chosen]) for row in dict.fromkeys(rows)]
+    places = [round(q * (len(order) - 1)) for q in np.linspace(0, 1, count)]
+    return list(dict.fromkeys(int(order[place]) for place in places))
+
+
+def _model(
+    model: Measured, folds: Folds, costs: worthwhile.Costs, rows: Sequence[int], names: Mapping[Any, str]
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "method": model.method,
+        "score": model.score,
+        "cost": model.cost,
+        "params": {str(k): _plain(v) for k, v in model.params.items()},
+        "stage": model.stage,
+        "shares": [round(float(share), 4) for share in model.shares],
+        "cases": [_case(model, folds, row, costs, names) for row in rows],
+    }
 
 
 def _case(
-    model: Any, X: Any, y: Any, row: int, costs: worthwhile.Costs, pick: dict[str, Any]
+    model: Measured, folds: Folds, row: int, costs: worthwhile.Costs, names: Mapping[Any, str]
 ) -> dict[str, Any]:
-    values = np.asarray(X, dtype=np.float64)[row]
-    session = model.session(one_by_one=True)
-    steps = []
+    """One row through the model that was trained without it."""
+
+    def called(label: Any) -> Any:
+        return names.get(_plain(label), _plain(label))
+
+    case = {"row": row, "truth": called(folds.y[row]), "steps": list[Any](), "left_out": 0}
+    fitted = model.models[folds.part[row]]
+    if fitted is None:
+        prior = folds.prior(int(folds.part[row]))
+        return case | {"answer": called(prior), "spent": 0.0}
+    values = folds.X.iloc[row] if hasattr(folds.X, "iloc") else np.asarray(folds.X)[row]
+    session = fitted.session(one_by_one=True)
     while wanted := session.ask():
-        name = wanted[0]
-        session.tell({name: values[costs.index(name)]})
-        steps.append(
+        column = costs.index(wanted[0])
+        value = values.iloc[column] if hasattr(values, "iloc") else values[column]
+        session.tell({wanted[0]: value})
+        if len(case["steps"]) >= MOST_STEPS:
+            case["left_out"] += 1
+            continue
+        case["steps"].append(
             {
-                "feature": str(name),
-                "value": _plain(values[costs.index(name)]),
+                "feature": str(wanted[0]),
+                "value": _plain(value),
                 "spent": session.spent,
-                "answer": _plain(session.prediction),
+                "answer": called(session.prediction),
                 "confidence": _confidence(session),
             }
         )
-    return {
-        "row": row,
-        "truth": _plain(np.asarray(y)[row]),
-        "answer": _plain(session.prediction),
-        "spent": session.spent,
-        "method": pick["method"],
-        "steps": steps,
-    }
+    return case | {"answer": called(session.prediction), "spent": session.spent}
 
 
 def _confidence(session: Any) -> float | None:

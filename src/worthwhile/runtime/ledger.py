@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from worthwhile._html import html_table
 from worthwhile.costs import EXACT, Costs, add_amounts, as_decimal
 
 KINDS = ("bought", "stated", "paid", "over", "known", "unavailable", "evaluation")
@@ -182,3 +183,13 @@ class Ledger:
                 note += f"  ({entry.price} + {entry.fee} fee of {entry.group})"
             lines.append(f"{name:<{width}} {entry.amount}{note}")
         return "\n".join([*lines, f"{'total':<{width}} {self.total} {self.unit}".rstrip()])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (entry.feature if entry.feature is not None else f"{entry.count} evaluations",
+             entry.kind, entry.price, entry.group, entry.fee or None, entry.amount)
+            for entry in self.entries
+        ]  # fmt: skip
+        total = f"{self.total} {self.unit}".strip()
+        heads = ["feature", "kind", "price", "group", "fee", "amount"]
+        return html_table(f"{len(rows)} lines, {total} in all", heads, rows)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile._html import html_table
 from worthwhile.columns import Column
 from worthwhile.core.quiet import quiet
 from worthwhile.costs import as_float, budget_quanta, to_quanta
@@ -202,6 +203,15 @@ class Session(Storable):
     def known(self) -> dict[Feature, Any]:
         """The values told so far, in order, in the words of the user's table."""
         return {self.policy.costs.name(f): self._word(f, v) for f, v in self._known.items()}
+
+    def _repr_html_(self) -> str:
+        # Looking at it must not move it on: no plan, no answer.
+        unit = f" {self.policy.costs.unit}".rstrip()
+        limit = "" if self.budget is None else f" of {self.budget:g}"
+        caption = f"Session: {len(self.known)} values known, {self.spent:g}{limit}{unit} spent"
+        paid = {entry.feature: entry.amount for entry in self.ledger.entries}
+        rows = [(feature, value, paid.get(feature)) for feature, value in self.known.items()]
+        return html_table(caption, ["feature", "value", "paid"], rows)
 
     def _word(self, feature: int, number: float) -> Any:
         """What was told, where that was no plain number; ``number`` otherwise."""

@@ -118,7 +118,9 @@ def test_thresholds_let_the_wanted_share_leave():
     assert moved.cost(X).mean() <= nobody.cost(X).mean()
     assert model.leaving is None  # the original is as it was
     for wrong in (1.0, -0.1, "half"):
-        with pytest.raises(ValueError, match="The 'leaving' parameter of CascadeClassifier must be"):
+        with pytest.raises(
+            ValueError, match="The 'leaving' parameter of CascadeClassifier must be"
+        ):
             model.at(leaving=wrong, X=X)
     same = CascadeClassifier(3, lam=0.0, rho=0.0, leaving=0.4, **SMALL).fit(X, y)
     assert np.array_equal(same.policy_.stages.threshold, moved.policy_.stages.threshold)

@@ -12,89 +12,149 @@
     parent.appendChild(node);
     return node;
   };
-  const tip = document.createElement("div");
+  const element = (name, text, className) => {
+    const node = document.createElement(name);
+    if (text !== undefined) node.textContent = text;
+    if (className) node.className = className;
+    return node;
+  };
+  const colour = index => COLOURS[index % COLOURS.length];
+  const tip = element("div");
   tip.id = "tip";
   document.body.appendChild(tip);
 
   // The frontier, bills on a logarithmic axis: the interesting budgets are small ones.
-  const W = 1040, H = 430, LEFT = 58, RIGHT = 16, TOP = 12, BOTTOM = 44;
-  const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "score against cost" }, byId("frontier"));
   const points = summary.methods.flatMap(method => method.points);
+  const scores = [...points, ...summary.models].map(p => p.score);
+  const low = Math.min(...scores), high = Math.max(...scores), pad = (high - low || 1) * 0.05;
   const least = summary.full_cost * 0.003;
-  const low = Math.min(...points.map(p => p.score)), high = Math.max(...points.map(p => p.score));
-  const pad = (high - low || 1) * 0.05;
-  const x = cost => LEFT + (W - LEFT - RIGHT) * Math.log(Math.max(cost, least) / least) / Math.log(summary.full_cost / least);
-  const y = score => H - BOTTOM - (H - TOP - BOTTOM) * (score - low + pad) / (high - low + 2 * pad);
-  for (let i = 0; i <= 5; i++) {
-    const score = low - pad + (high - low + 2 * pad) * i / 5;
-    make("line", { x1: LEFT, x2: W - RIGHT, y1: y(score), y2: y(score), stroke: "#e3e7ed" }, svg);
-    make("text", { x: LEFT - 8, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = score.toFixed(3);
-  }
-  for (const share of [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]) {
-    const cost = share * summary.full_cost;
-    make("line", { x1: x(cost), x2: x(cost), y1: TOP, y2: H - BOTTOM, stroke: "#eef1f5" }, svg);
-    const text = make("text", { x: x(cost), y: H - BOTTOM + 16, "text-anchor": "middle" }, svg);
-    text.textContent = cost >= 100 ? cost.toFixed(0) : cost.toPrecision(2);
-  }
-  const label = make("text", { x: (LEFT + W) / 2, y: H - 8, "text-anchor": "middle" }, svg);
-  label.textContent = `mean bill${summary.unit ? `, ${summary.unit}` : ""} (logarithmic)`;
+  const hidden = new Set();
+  let chart, stop;
 
-  summary.methods.forEach((method, index) => {
-    const colour = COLOURS[index % COLOURS.length];
+  function draw() {
+    const width = Math.max(300, byId("frontier").clientWidth), height = Math.round(Math.min(430, width * 0.75));
+    const LEFT = 48, RIGHT = 12, TOP = 12, BOTTOM = 44;
+    const svg = document.createElementNS(SVG, "svg");
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "score against cost" }))
+      svg.setAttribute(key, value);
+    const x = cost => LEFT + (width - LEFT - RIGHT) * Math.log(Math.max(cost, least) / least) / Math.log(summary.full_cost / least);
+    const y = score => height - BOTTOM - (height - TOP - BOTTOM) * (score - low + pad) / (high - low + 2 * pad);
+    for (let i = 0; i <= 5; i++) {
+      const score = low - pad + (high - low + 2 * pad) * i / 5;
+      make("line", { x1: LEFT, x2: width - RIGHT, y1: y(score), y2: y(score), stroke: "#e3e7ed" }, svg);
+      make("text", { x: LEFT - 6, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = score.toFixed(3);
+    }
+    for (const share of width < 600 ? [0.01, 0.05, 0.2, 1] : [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]) {
+      const cost = share * summary.full_cost;
+      make("line", { x1: x(cost), x2: x(cost), y1: TOP, y2: height - BOTTOM, stroke: "#eef1f5" }, svg);
+      const text = make("text", { x: x(cost), y: height - BOTTOM + 16, "text-anchor": share === 1 ? "end" : "middle" }, svg);
+      text.textContent = cost >= 100 ? cost.toFixed(0) : cost.toPrecision(2);
+    }
+    const label = make("text", { x: (LEFT + width) / 2, y: height - 8, "text-anchor": "middle" }, svg);
+    label.textContent = `mean bill${summary.unit ? `, ${summary.unit}` : ""} (logarithmic)`;
+    const band = make("path", { class: "band", stroke: "none", "fill-opacity": 0.15 }, svg);
+    const groups = summary.methods.map((method, index) => curve(method, colour(index), svg, x, y));
+    const ring = make("circle", { r: 8, fill: "none", stroke: "#1c2330", "stroke-width": 2.5 }, svg);
+    byId("frontier").replaceChildren(svg);
+    chart = { x, y, band, groups, ring };
+    groups.forEach((group, index) => { group.style.display = hidden.has(index) ? "none" : ""; });
+  }
+
+  function curve(method, stroke, svg, x, y) {
     const group = make("g", {}, svg);
     const path = method.points.map((p, i) => `${i ? "L" : "M"}${x(p.cost).toFixed(1)},${y(p.score).toFixed(1)}`).join("");
-    make("path", { d: path, fill: "none", stroke: colour, "stroke-width": 2.2, "stroke-dasharray": method.peer ? "6 5" : "none" }, group);
+    make("path", { class: "curve", d: path, fill: "none", stroke, "stroke-width": 2.2, "stroke-dasharray": method.peer ? "6 5" : "none" }, group);
     for (const p of method.points) {
-      const dot = make("circle", { cx: x(p.cost), cy: y(p.score), r: 6, fill: colour, "fill-opacity": 0.02 }, group);
-      dot.addEventListener("mousemove", event => {
+      const dot = make("circle", { cx: x(p.cost), cy: y(p.score), r: 6, fill: stroke, "fill-opacity": 0.02 }, group);
+      dot.addEventListener("pointermove", event => {
         tip.textContent = `${method.name}: ${summary.score_name} ${p.score.toFixed(4)} for ${money(p.cost)}`;
         tip.style.display = "block";
-        tip.style.left = `${Math.min(event.clientX + 12, innerWidth - 360)}px`;
+        tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
         tip.style.top = `${event.clientY + 14}px`;
       });
-      dot.addEventListener("mouseleave", () => { tip.style.display = "none"; });
+      dot.addEventListener("pointerleave", () => { tip.style.display = "none"; });
     }
-    const entry = document.createElement("span");
-    const stroke = document.createElement("i");
-    stroke.style.borderTopColor = colour;
+    return group;
+  }
+
+  summary.methods.forEach((method, index) => {
+    const entry = element("span"), stroke = element("i");
+    stroke.style.borderTopColor = colour(index);
     stroke.style.borderTopStyle = method.peer ? "dashed" : "solid";
     entry.append(stroke, method.name);
     entry.addEventListener("click", () => {
-      group.style.display = entry.classList.toggle("off") ? "none" : "";
+      const off = entry.classList.toggle("off");
+      hidden[off ? "add" : "delete"](index);
+      chart.groups[index].style.display = off ? "none" : "";
     });
     byId("legend").appendChild(entry);
   });
-  const ring = make("circle", { r: 8, fill: "none", stroke: "#1c2330", "stroke-width": 2.5 }, svg);
 
-  // The slider picks; the page says what that model buys.
+  // One model per position: its figures, its band, its purchases, its cases.
   const order = summary.features.map((_, i) => i).sort((a, b) => summary.features[b].alone - summary.features[a].alone);
-  function show(stop) {
-    const pick = summary.picks[stop];
+  function show(position) {
+    stop = position;
+    const pick = summary.picks[stop], model = summary.models[pick.model];
     byId("budget-value").textContent = money(pick.budget);
-    byId("pick-method").textContent = pick.method;
-    byId("pick-score").textContent = pick.score.toFixed(4);
-    byId("pick-cost").textContent = money(pick.cost);
-    const settings = Object.entries(pick.params).map(([name, value]) =>
+    byId("pick-method").textContent = model.method;
+    byId("pick-score").textContent = model.score.toFixed(4);
+    byId("pick-cost").textContent = money(model.cost);
+    const settings = Object.entries(model.params).map(([name, value]) =>
       `${name} ${typeof value === "number" ? Number(value.toPrecision(3)) : value}`);
-    if (pick.stage !== null) settings.push(`${pick.stage} stages`);
+    if (model.stage !== null) settings.push(`${model.stage} stages`);
     byId("pick-params").textContent = settings.join(", ") || "none";
-    ring.setAttribute("cx", x(pick.cost));
-    ring.setAttribute("cy", y(pick.score));
-    const bars = order.filter(i => pick.shares[i] > 0).slice(0, 40).map(i => {
-      const feature = summary.features[i], row = document.createElement("div"), track = document.createElement("div");
-      const fill = document.createElement("b"), name = document.createElement("span"), note = document.createElement("small");
-      row.className = "bar";
-      name.textContent = feature.name;
-      fill.style.width = `${100 * pick.shares[i]}%`;
-      note.textContent = `${(100 * pick.shares[i]).toFixed(0)} % at ${money(feature.alone)}`;
+    chart.ring.setAttribute("cx", chart.x(model.cost));
+    chart.ring.setAttribute("cy", chart.y(model.score));
+    const index = summary.methods.findIndex(method => method.name === model.method);
+    const known = index < 0 ? [] : summary.methods[index].points.filter(p => p.low !== null && p.high !== null);
+    const inside = score => Math.min(Math.max(score, low - pad), high + pad);
+    const edge = (list, name) => list.map(p => `${chart.x(p.cost).toFixed(1)},${chart.y(inside(p[name])).toFixed(1)}`);
+    const outline = [...edge(known, "low"), ...edge([...known].reverse(), "high")];
+    chart.band.setAttribute("d", outline.length ? `M${outline.join("L")}Z` : "");
+    chart.band.setAttribute("fill", colour(Math.max(index, 0)));
+    showPurchases(model);
+    byId("cases").replaceChildren(...model.cases.map(showCase));
+  }
+
+  function showPurchases(model) {
+    const bars = order.filter(i => model.shares[i] > 0).slice(0, 40).map(i => {
+      const feature = summary.features[i], row = element("div", undefined, "bar"), track = element("div"), fill = element("b");
+      fill.style.width = `${100 * model.shares[i]}%`;
       track.append(fill);
-      row.append(name, track, note);
+      const share = 100 * model.shares[i];
+      row.append(element("span", feature.name), track,
+        element("small", `${share < 1 ? "under 1" : share.toFixed(0)} % at ${money(feature.alone)}`));
       return row;
     });
     byId("purchases").replaceChildren(...bars);
     if (!bars.length) byId("purchases").textContent = "Nothing: the answer is the most common one.";
   }
+
+  function showCase(one) {
+    const article = element("article"), head = element("h3", `Case ${one.row}: ${one.answer} `), table = element("table");
+    head.append(element("small", `(truth ${one.truth}, ${money(one.spent)})`));
+    const line = (cells, kind) => {
+      const row = element("tr");
+      row.append(...cells.map(text => element(kind, text)));
+      return row;
+    };
+    const body = element("tbody"), top = element("thead");
+    top.append(line(["bought", "value", "spent", "answer so far"], "th"));
+    for (const step of one.steps) {
+      const value = step.value === null ? "empty" : typeof step.value === "number" ? String(Number(step.value.toPrecision(4))) : step.value;
+      const sure = step.confidence === null ? "" : ` (${(100 * step.confidence).toFixed(0)} %)`;
+      body.append(line([step.feature, value, step.spent.toFixed(2), `${step.answer}${sure}`], "td"));
+    }
+    if (!one.steps.length) body.append(line(["nothing had to be bought", "", "", ""], "td"));
+    if (one.left_out) body.append(line([`and ${one.left_out} more`, "", "", ""], "td"));
+    table.append(top, body);
+    article.append(head, table);
+    return article;
+  }
+
   const slider = byId("budget");
   slider.addEventListener("input", () => show(Number(slider.value)));
+  addEventListener("resize", () => { draw(); show(stop); });
+  draw();
   show(Number(slider.value));
 })();
