@@ -191,3 +191,26 @@ def test_training_rows_do_not_see_their_own_labels():
     )
     model = StaticOrderClassifier(random_state=0).fit(X, y)
     assert model.score(X, y) < 0.75
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in public_estimators() if "categorical" in make(name).get_params(deep=False)],
+)
+def test_what_columns_are_may_be_said(name):
+    """Kept by clones and files, and refused by name where there is no such column."""
+    X, y, _ = make_lender(120, seed=2)
+    X = X[["months", "amount", "birth", "checking"]].assign(birth=X["birth"].astype(str))
+    estimator = make(name).set_params(categorical=["months"], dates=["birth"])
+    target = X["amount"].to_numpy() if name.endswith("Regressor") else y
+    model = estimator.fit(X, target)
+    kinds = [model.columns_[c].kind for c in range(4)]
+    assert kinds == ["category", "number", "date", "category"]
+    with pytest.raises(ValueError, match="categorical names 'colour', which X does not have"):
+        estimator.set_params(categorical=["colour"]).fit(X, target)
+
+
+def test_nearly_all_estimators_may_be_told():
+    told = [name for name in public_estimators() if "categorical" in make(name).get_params()]
+    inside = {"EarlyExitClassifier", "EarlyExitRegressor"}  # columns are those of their model
+    assert set(public_estimators()) - set(told) - {"FeatureSubsets"} == inside

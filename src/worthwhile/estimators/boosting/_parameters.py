@@ -90,9 +90,13 @@ class MiserParameters(CostAware):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.lam = lam
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.loss = loss
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate

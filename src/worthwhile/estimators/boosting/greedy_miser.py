@@ -59,6 +59,9 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         fifth, or ``validation``), and trains it on all rows.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     loss : str or object, default="squared"
         "squared": squared error of each row, as in the paper. "absolute": absolute error, medians.
         "quantile": pinball loss of ``quantile``. "poisson": counts. "tweedie": amounts with many
@@ -376,6 +379,8 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         super().__init__(
             lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
@@ -384,6 +389,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
             max_features=max_features, validation_fraction=validation_fraction,
             patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
+            categorical=categorical, dates=dates,
         )  # fmt: skip
         self.leaves = leaves
 

@@ -35,6 +35,9 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         standard error of the best.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     errors : mapping {true: {predicted: price}}, optional
         Prices of wrong answers, in the unit of the prices of features; what is left out costs 0.
         Answers are then those of the least expected price, a case is bought for while that saves
@@ -101,9 +104,13 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         n_trees: int = 48,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.errors = errors
         self.worth = worth
         self.refer = refer

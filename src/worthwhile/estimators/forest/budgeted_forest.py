@@ -54,6 +54,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
         Mean bill on the validation rows that the forest must keep. See :meth:`at`.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     alpha : number, sequence of numbers or "validation", default=0.0
         Threshold of the Pairs impurity: larger values stop trees earlier, which makes them cheaper.
         Of several values (the paper's ten for "validation") the one with the best validation score
@@ -191,9 +194,13 @@ class BudgetedForestClassifier(CostAwareClassifier):
         validation_fraction: float | None = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.alpha = alpha
         self.n_trees = n_trees
         self.impurity = impurity

@@ -63,6 +63,9 @@ class ForwardForestClassifier(CostAwareClassifier):
         left of it costs more than it is expected to gain. None is never.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is used from the start.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     price_power : float, default=1.0
         Gains are divided by the price to this power: 0 looks at the gain alone.
     n_trees : int, default=100
@@ -145,10 +148,14 @@ class ForwardForestClassifier(CostAwareClassifier):
         n_search_trees: int = 20,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.n_features = n_features
         self.worth = worth
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.price_power = price_power
         self.n_trees = n_trees
         self.n_search_trees = n_search_trees

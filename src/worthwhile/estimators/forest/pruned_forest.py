@@ -54,6 +54,9 @@ class PrunedForestClassifier(CostAwareClassifier):
         Error that one unit of money is worth.
     costs : Costs, mapping or array, optional
         Prices of the features; None means those of ``forest``, or 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     solver : {"auto", "cut", "dual"}, default="auto"
         "cut": exact, by minimum cut. "dual": dual ascent with dynamic programming, for large
         problems; ``gap_`` tells how far from the best it may be. "auto" chooses by size.
@@ -149,10 +152,14 @@ class PrunedForestClassifier(CostAwareClassifier):
         max_iter: int = 50,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.forest = forest
         self.lam = lam
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.solver = solver
         self.errors = errors
         self.keep_levels = keep_levels

@@ -56,6 +56,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         What one unit of money is worth in units of the gain: Greedy Miser's ``lam``.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     n_rounds : int, default=100
         Rounds of both ensembles.
     learning_rate : float, default=0.1
@@ -161,11 +164,15 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
             validation_fraction=validation_fraction, random_state=random_state,
         )  # fmt: skip
+        self.categorical = categorical
+        self.dates = dates
         self.p_full = p_full
         self.gamma = gamma
         self.n_rounds = n_rounds

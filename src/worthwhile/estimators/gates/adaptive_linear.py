@@ -63,6 +63,9 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Loss (in nats per row) that is worth one unit of money spent by gate and cheap model.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     distance : {"kl", "lstsq"}, default="kl"
         How gate and ideal shares are compared: Kullback-Leibler, or squares of log-odds
         (ADAPT-LSTSQ).
@@ -159,11 +162,15 @@ class AdaptiveLinearClassifier(GatedClassifier):
         max_iter: int = 50,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
             validation_fraction=validation_fraction, random_state=random_state,
         )  # fmt: skip
+        self.categorical = categorical
+        self.dates = dates
         self.p_full = p_full
         self.gamma = gamma
         self.distance = distance

@@ -58,6 +58,9 @@ class L1GateClassifier(GatedClassifier):
         1. The smaller, the more rows are sent on; 0 sends all.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     budget : float, optional
         Mean bill per row. If given, the three parameters above are ignored: all are swept, and the
         most accurate model within the budget on validation rows is kept.
@@ -123,11 +126,15 @@ class L1GateClassifier(GatedClassifier):
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
             validation_fraction=validation_fraction, random_state=random_state,
         )  # fmt: skip
+        self.categorical = categorical
+        self.dates = dates
         self.C = C
         self.n_features = n_features
         self.correct_weight = correct_weight

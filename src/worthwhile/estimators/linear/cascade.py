@@ -74,6 +74,9 @@ class CascadeClassifier(CostAwareClassifier):
         Weight of the l1 term.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     n_rounds : int, default=100
         Trees to choose from. Training holds what each says about each row in memory.
     max_depth : int, default=3
@@ -185,11 +188,15 @@ class CascadeClassifier(CostAwareClassifier):
         max_iter: int = 50,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.n_stages = n_stages
         self.lam = lam
         self.rho = rho
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.n_rounds = n_rounds
         self.max_depth = max_depth
         self.learning_rate = learning_rate

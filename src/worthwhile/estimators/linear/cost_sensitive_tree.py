@@ -59,9 +59,13 @@ class _CostSensitiveTree(LinearTreeBase):
         validation_fraction: float | None = 0.1,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.lam = lam
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.rho = rho
         self.max_depth = max_depth
         self.tau = tau
@@ -118,6 +122,9 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Loss (in units of the variance of the +-1 labels) that one unit of price is worth.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     rho : number, default=0.0001
         Weight of the l1 term, on standardised columns.
     max_depth : int, default=5

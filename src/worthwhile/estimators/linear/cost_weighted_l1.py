@@ -59,9 +59,13 @@ class _CostWeightedL1(CostAware):
         tol: float = 1e-10,
         max_iter: int = 5000,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.lam = lam
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.n_path = n_path
         self.tol = tol
         self.max_iter = max_iter
@@ -105,6 +109,9 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         Log-loss that one unit of price times |coefficient| is worth. 0 fits without penalty.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     n_path : int, default=10
         Penalties on the way from an empty model to ``lam``, each started from the last.
     tol : number, default=1e-10

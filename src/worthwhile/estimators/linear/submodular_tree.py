@@ -69,9 +69,13 @@ class _SubmodularTree(LinearTreeBase):
         validation_fraction: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.max_depth = max_depth
         self.budget_per = budget_per
         self.routing = routing
@@ -186,6 +190,9 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         per node in level order (upper child first). Never exceeded.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     max_depth : int, default=5
         Levels of nodes in the full tree (2**max_depth - 1 nodes). Every node is a linear model, so 1 is
         a single one, and a row passes ``max_depth`` of them; trees that split on one feature

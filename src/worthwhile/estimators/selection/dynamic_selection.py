@@ -69,6 +69,9 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         less. It is per *share* of the full price, so the unit of the prices does not matter.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is known from the start.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     factors : None, "groups", "single", list of lists or mapping, default=None
         What is bought together. None: a group of ``costs`` whose fee is at least the sum of its
         members' own prices is one factor; every other feature is one alone, and a fee that several
@@ -205,9 +208,13 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         validation_fraction: float = 0.2,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.lam = lam
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.factors = factors
         self.classifier = classifier
         self.masked = masked

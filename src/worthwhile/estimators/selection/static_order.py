@@ -45,6 +45,9 @@ class StaticOrderClassifier(CostAwareClassifier):
         How many factors of the list to buy; None is all.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is known from the start.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     factors : None, "groups", "single", list of lists or mapping, default=None
         What is bought together, as in :class:`DynamicSelectionClassifier`.
     classifier : scikit-learn classifier, optional
@@ -122,10 +125,14 @@ class StaticOrderClassifier(CostAwareClassifier):
         n_folds: int | None = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.order = order
         self.n_factors = n_factors
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.factors = factors
         self.classifier = classifier
         self.masked = masked
