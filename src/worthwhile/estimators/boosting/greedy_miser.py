@@ -195,6 +195,8 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         super().__init__(
             lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
@@ -202,7 +204,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
             penalty=penalty, preset=preset, newton=newton, subsample=subsample,
             max_features=max_features, validation_fraction=validation_fraction,
             patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            random_state=random_state, verbose=verbose, categorical=categorical, dates=dates,
         )  # fmt: skip
         self.quantile = quantile
         self.power = power

@@ -33,6 +33,9 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         standard error of the best.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
     errors : number, optional
         Price of one unit of the loss, in the unit of the prices of features: the point in use has the
         least total.
@@ -88,9 +91,13 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         n_trees: int = 48,
         n_jobs: int | None = None,
         random_state: Any = None,
+        categorical: Any = None,
+        dates: Any = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
+        self.categorical = categorical
+        self.dates = dates
         self.errors = errors
         self.loss = loss
         self.n_trees = n_trees
