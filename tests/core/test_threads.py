@@ -68,8 +68,8 @@ def test_cores_are_those_of_the_container(case, tmp_path, monkeypatch):
     groups, files, expected = QUOTAS[case]
     monkeypatch.setattr(module.os, "cpu_count", lambda: 64)
     monkeypatch.setattr(
-        module.os, "sched_getaffinity", lambda process: set(range(16)), raising=False
-    )
+        module.os, "sched_getaffinity", lambda process: set(range(99 if process else 16)), raising=False
+    )  # fmt: skip
     if groups is not None:
         (tmp_path / "proc/self").mkdir(parents=True)
         (tmp_path / "proc/self/cgroup").write_text(groups)

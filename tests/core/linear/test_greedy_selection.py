@@ -168,6 +168,19 @@ def test_free_features_come_first_and_cost_nothing():
 
 
 @pytest.mark.parametrize("name", ["moments", "qr"])
+@pytest.mark.parametrize("price", [0, 1])
+def test_the_pivot_says_how_much_of_a_column_the_others_leave(name, price):
+    rng = np.random.default_rng(0)
+    a, b = np.linalg.qr(rng.normal(size=(80, 2)))[0].T
+    a, b = a - a.mean(), b - b.mean()
+    X = np.column_stack([a, a + 0.01 * b])  # free ones are taken together, others one by one
+    left = 1 - np.corrcoef(X.T)[0, 1] ** 2
+    taken = gr.select(engine_of(name, X, b[:, None], np.ones(80)), prices([price, price]), 2)
+    assert len(taken.features) == 2
+    assert taken.pivot == pytest.approx(left, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["moments", "qr"])
 def test_constant_and_collinear_columns_are_left_out_and_the_cheaper_twin_is_taken(name):
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 80)) + 1e3
