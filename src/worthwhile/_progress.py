@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class Advance(Protocol):
@@ -35,7 +39,6 @@ def progress(
     if not shown:
         yield lambda units, note="": None
         return
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -54,6 +57,16 @@ def progress(
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=transient) as bar:
+    with Progress(*columns, console=_console(), transient=transient) as bar:
         task = bar.add_task(what, total=total, completed=done, note="")
         yield lambda units, note="": bar.update(task, advance=units, note=note)
+
+
+def _console() -> Console:
+    """Of stderr; in a notebook without widgets, which rich would want, a line of text will do."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+        return Console(stderr=True, force_jupyter=False, force_terminal=True, width=100)
+    return console

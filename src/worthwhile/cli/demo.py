@@ -13,11 +13,11 @@ from worthwhile.cli._terminal import check_output, explained, money, notes, out
 from worthwhile.exceptions import WorthwhileWarning
 
 METHODS = (
+    "budget",
     "greedy-miser",
     "budgeted-forest",
     "submodular-tree",
     "cost-weighted-l1",
-    "static-order",
     "decision-tree",
 )
 BUDGETS = (5, 20, 60, 120, 200)
@@ -63,7 +63,7 @@ def demo(
             heart.costs,
             METHODS,
             BUDGETS,
-            n_splits=5,
+            n_splits=4,
             effort=4,
             random_state=0,
             verbose=1,
