@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
@@ -30,6 +31,7 @@ from worthwhile.frontier._margin import (
     standard_errors,
 )
 from worthwhile.frontier._measure import Judge, LabelledRows, bills, train
+from worthwhile.frontier._pipelines import as_searchable
 from worthwhile.frontier._points import Frontier, Point, pareto_indices
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
@@ -49,7 +51,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator of worthwhile
-        Anything with ``trade_off_grid``.
+        Anything with ``trade_off_grid``, or a scikit-learn Pipeline that ends with one: its prices are
+        those of the columns of the table, and so are bills and sessions.
     budget : number
         Largest mean bill, in the unit of the prices.
     param_grid : dict or list of dicts, optional
@@ -238,10 +241,13 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     def _check(self) -> float:
         """Refuse bad parameters; the budget in quanta."""
         self._validate_params()
-        if not all(hasattr(self.estimator, name) for name in ("trade_off_grid", "cost")):
+        last = (
+            self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        )
+        if not all(hasattr(last, name) for name in ("trade_off_grid", "cost")):
             raise TypeError(
-                f"estimator is a {type(self.estimator).__name__}: a search needs an estimator of worthwhile, with "
-                "trade_off_grid and cost."
+                f"estimator {'is' if last is self.estimator else 'ends with'} a {type(last).__name__}: a search needs an "
+                "estimator of worthwhile, with trade_off_grid and cost, or a Pipeline that ends with one."
             )
         if self.budget is None:
             raise ValueError("budget is None: give the largest mean bill, inf for no limit.")
@@ -253,7 +259,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[Any, Journal | None]:
         """The journal, and an estimator whose seed the journal remembers."""
         if self.resume is None:
-            return self.estimator, None
+            return as_searchable(self.estimator), None
         identity = {
             "X": digest(rows.X),
             "y": digest(np.asarray(rows.y)),
@@ -263,7 +269,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             "scoring": identify_scoring(self.scoring, self.scoring_name),
         }
         journal = Journal(self.resume, identity, is_unit)
-        estimator = self.estimator
+        estimator = as_searchable(self.estimator)
         if estimator.get_params(deep=False).get("random_state", 0) is None:
             estimator = clone(estimator).set_params(random_state=journal.seed)
         return estimator, journal
@@ -294,7 +300,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             float(m.scores.std(ddof=1) / math.sqrt(folds)) if folds > 1 else math.nan
             for m in measured
         ]
-        costs = getattr(self.estimator, "costs", None)
+        costs = getattr(as_searchable(self.estimator), "costs", None)
         self.frontier_ = Frontier(
             [
                 Point(

@@ -25,6 +25,7 @@ POLICIES = {
     "library": ("worthwhile.policy.library", "LibraryPolicy"),
     "exits": ("worthwhile.policy.exits.policy", "ExitPolicy"),
     "gate": ("worthwhile.policy.gate", "GatePolicy"),
+    "pipeline": ("worthwhile.policy.pipeline", "PipelinePolicy"),
     "linear tree": ("worthwhile.policy.linear_tree", "LinearTreePolicy"),
     "linear tree on trees": ("worthwhile.policy.linear_tree_inputs", "TreeInputsPolicy"),
     "selection": ("worthwhile.policy.selection.learned", "SelectionPolicy"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from operator import is_
 from typing import Any
@@ -16,22 +17,30 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils import ClassifierTags, RegressorTags, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_features, check_is_fitted
 
 from worthwhile._sklearn import available_if
+from worthwhile.columns import Columns, is_frame
+from worthwhile.columns.table import places_of
 from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
-from worthwhile.estimators.base import CostAware, CostAwareClassifier
+from worthwhile.estimators.base import CostAware, CostAwareClassifier, column_names
 from worthwhile.estimators.priced._catboost import from_catboost
 from worthwhile.estimators.priced._columns import columns, is_booster
+from worthwhile.estimators.priced._front import make_front
 from worthwhile.estimators.priced._lightgbm import from_lightgbm
 from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_nodes
 from worthwhile.estimators.priced._snapshot import Snapshot
 from worthwhile.estimators.priced._xgboost import from_xgboost
+from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
+from worthwhile.policy.front import Front, fed_costs
+from worthwhile.policy.gate import repriced
 from worthwhile.policy.output import Output
+from worthwhile.policy.pipeline import PipelinePolicy
 from worthwhile.policy.trees import TreePolicy
 from worthwhile.policy.whole import Source, WholePolicy
 
@@ -140,10 +149,64 @@ class PricedModel(CostAware):
         self._check_fitted()
         n_features, names = columns(self.model, self.costs)
         costs = Costs.of(self.costs, n_features, names)
+        if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
+            return self._behind(costs, names)
         for adapt in ADAPTERS:
             if (policy := adapt(self.model, costs)) is not None:
                 return policy
         return self._whole(costs, names)
+
+    def _behind(self, costs: Costs, names: list[str] | None) -> Policy:
+        """The model at the end of a pipeline, and what stands before it."""
+        model = self.model.steps[-1][1]
+        made = model.policy_.columns if isinstance(model, CostAware) else None
+        front = self._front(costs.n_features, names, self.background, made)
+        background = None
+        if self.background is not None:
+            sample = self.background
+            named = names if names is not None and is_frame(sample) else None
+            places = None if named is None else places_of(sample, named, range(len(named)))
+            background = front.apply(front.columns.read(sample, places=places))
+        return self._over(front, costs, background)
+
+    def _front(self, n: int, names: list[str] | None, sample: Any, made: Columns | None) -> Front:
+        return make_front(Pipeline(self.model.steps[:-1]), n, names, sample, made)
+
+    def _over(self, front: Front, costs: Costs, background: Any = None) -> PipelinePolicy:
+        """The last step as a buyer of the columns that feed its inputs."""
+        prices = fed_costs(costs, front)
+        last = PricedModel(self.model.steps[-1][1], prices, self.fallback, background)
+        inner = repriced(last.policy_.with_columns(None), prices)
+        policy = PipelinePolicy(costs, inner.output, front, inner)
+        plain = all(column["kind"] == "number" for column in front.columns.to_dict())
+        return policy if plain else policy.with_columns(front.columns)
+
+    def input_costs(self, made: Any, X: Any) -> Costs:
+        """Prices of the inputs of a pipeline's last step, before that is fitted.
+
+        Parameters
+        ----------
+        made : array or frame
+            What the steps before it, which are fitted, make of training data.
+        X : array or frame
+            The training data.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorthwhileWarning)  # said when the pipeline is used
+            names = column_names(X)
+            columns = Columns.learn(made) if is_frame(made) or hasattr(made, "dtype") else None
+            front = self._front(_num_features(X), names, None, columns)
+        return fed_costs(Costs.of(self.costs, _num_features(X), names), front)
+
+    def with_last(self, pipeline: Pipeline) -> PricedModel:
+        """The same preprocessing with another last step, without looking through it again."""
+        policy = self.policy_
+        assert isinstance(policy, PipelinePolicy)
+        twin = PricedModel(pipeline, policy.costs, self.fallback, self.background)
+        twin._policy = twin._over(policy.front, policy.costs)
+        twin._seen = Snapshot(pipeline)
+        twin._seen_with = (twin.costs, twin.fallback, twin.background)
+        return twin
 
     def _from_file(self) -> Policy | None:
         """The policy of the file that the model was read from, with the prices of now.
