@@ -227,32 +227,46 @@ def parquet(frame):
 
 
 DAY = datetime.date(2020, 1, 1)
-COLUMNS = {
-    "list": ([[1, 2]] * 24, "has values such as"),
-    "struct": ([{"a": 1}] * 24, "has values such as"),
-    "time stamp": (pd.Series([pd.Timestamp(DAY)] * 24), None),
-    "time stamp or nothing": (pd.Series([pd.Timestamp(DAY), pd.NaT] * 12), None),
-    "zoned": (pd.Series([pd.Timestamp("2020-01-01", tz="UTC")] * 24), None),
-    "span": (pd.Series([pd.Timedelta(1, "D")] * 24), None),
-    "day": ([DAY] * 24, None),
-    "category": (pd.Categorical(["a", "b"] * 12), None),
+NESTED = {"list": [[1, 2]] * 24, "struct": [{"a": 1}] * 24}
+KINDS = {
+    "time stamp": pd.Series([pd.Timestamp(DAY), pd.Timestamp("2021-05-06")] * 12),
+    "time stamp or nothing": pd.Series([pd.Timestamp(DAY), pd.NaT] * 12),
+    "zoned": pd.Series([pd.Timestamp("2020-01-01", tz="UTC")] * 24),
+    "span": pd.Series([pd.Timedelta(1, "D")] * 24),
+    "day": [DAY] * 24,
+    "category": pd.Categorical(["a", "b"] * 12),
+    "text": ["a", "b"] * 12,
 }
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
-def test_columns_of_other_kinds_are_refused_by_name(folder, tmp_path, kind):
-    values, words = COLUMNS[kind]
-    path = tmp_path / "data.parquet"
+@pytest.mark.parametrize("kind", NESTED | KINDS)
+def test_columns_of_other_kinds_are_learnt_from_or_refused_by_name(folder, tmp_path, kind):
+    values = (NESTED | KINDS)[kind]
+    path, model = tmp_path / "data.parquet", tmp_path / "m"
+    fit = (
+        "fit",
+        path,
+        "--target",
+        "ill",
+        "--budget",
+        9,
+        "--method",
+        "cost-weighted-l1",
+        "-o",
+        model,
+    )
     path.write_bytes(parquet(TABLE.assign(chol=values)))
-    said = run("predict", folder / "model", path, "-o", tmp_path / "p.csv", code=2)
-    assert "feature 'chol', which the model reads: not a number" in said
-    if words is not None:  # dates and categories are columns like others
-        fitting = run("fit", path, "--target", "ill", "--budget", 2, "-o", tmp_path / "m", code=2)
-        assert f"column 'chol' {words}" in fitting
-    if kind != "category":  # labels may well be categories
+    predict = ("predict", folder / "model", path, "-o", tmp_path / "p.csv")
+    assert "feature 'chol', which the model reads: not a number" in run(*predict, code=2)
+    if kind in NESTED:
+        assert "column 'chol' has values such as" in run(*fit, code=2)
+    else:
+        run(*fit)
+        run("predict", model, path, "-o", tmp_path / "own.csv")
+        assert len(pd.read_csv(tmp_path / "own.csv")) == 24
+    if kind not in ("category", "text"):  # labels may well be categories
         path.write_bytes(parquet(TABLE.assign(ill=values)))
-        said = run("fit", path, "--target", "ill", "--budget", 2, "-o", tmp_path / "m", code=2)
-        assert "column 'ill' has" in said
+        assert "column 'ill' has" in run(*fit, "--force", code=2)
     # What the model does not read may be of any kind.
     path.write_bytes(parquet(TABLE.assign(more=values)))
     run("predict", folder / "model", path, "-o", tmp_path / "p.csv")

@@ -35,6 +35,11 @@ Unavailable = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of numbers that are codes of categories; repeat for more."),
+]
+Dates = Annotated[list[str] | None, typer.Option(help="Column of dates; repeat for more.")]
 
 
 def read_request(

@@ -49,11 +49,15 @@ def profile(frame: pd.DataFrame, categorical: Collection[str] = ()) -> list[Colu
     return [_column(str(name), frame[name], str(name) in categorical) for name in frame.columns]
 
 
-def find_dates(frame: pd.DataFrame) -> pd.DataFrame:
+def find_dates(frame: pd.DataFrame, but: Collection[str] = ()) -> pd.DataFrame:
     """Columns of text that are dates throughout, 2021-12-31 or 31.12.2021, as dates."""
     found = {}
     for name in frame.columns:
-        if is_text(frame[name]) and (dates := as_dates(frame[name])) is not None:
+        if (
+            name not in but
+            and is_text(frame[name])
+            and (dates := as_dates(frame[name])) is not None
+        ):
             found[name] = dates
     return frame.assign(**found) if found else frame
 

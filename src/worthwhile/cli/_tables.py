@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -13,24 +14,57 @@ import pandas as pd
 from worthwhile._messages import some
 from worthwhile.cli._arrow import kind_of, read_arrow
 from worthwhile.cli._csv import read_csv
-from worthwhile.cli._profile import find_dates, profile
+from worthwhile.cli._profile import as_dates, find_dates, is_text, profile
 
 CHUNK = 200_000
 SHOWN = 5
 NO_LABELS = (list, dict, np.ndarray, date, time)
 
 
-def read_sample(path: Path, most: int, seed: int) -> tuple[pd.DataFrame, int]:
+@dataclass(frozen=True)
+class Kinds:
+    """What columns are called, where their values do not say it."""
+
+    categorical: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+
+    def given_to(self, X: pd.DataFrame) -> pd.DataFrame:
+        """A table whose types say so; refuses names that it does not have, and dates that are none."""
+        if missing := [name for name in (*self.categorical, *self.dates) if name not in X.columns]:
+            raise ValueError(
+                f"categorical or dates names {some(missing)}, and there is no such column: there are {some(X.columns)}."
+            )
+        if both := set(self.categorical) & set(self.dates):
+            raise ValueError(f"{some(both)} is called a category and a date: it is one of them.")
+        said: dict[str, Any] = {name: X[name].astype("category") for name in self.categorical}
+        for name in self.dates:
+            dates = X[name] if X[name].dtype.kind == "M" else None
+            dates = as_dates(X[name]) if dates is None and is_text(X[name]) else dates
+            if dates is None:
+                raise ValueError(
+                    f"column {name!r} is called a date, and has {str(X[name].dropna().iloc[:1].tolist())[1:-1]}: write "
+                    "dates as 2021-12-31 or 31.12.2021."
+                )
+            said[name] = dates
+        return X.assign(**said)
+
+
+NOTHING_SAID = Kinds()
+
+
+def read_sample(
+    path: Path, most: int, seed: int, as_text: Sequence[str] = ()
+) -> tuple[pd.DataFrame, int]:
     """At most so many rows of a table, drawn at random, in their order (0: all); and how many it has.
 
     Every row draws a number and the lowest are kept, so one pass is enough and what is held in
     memory does not grow with the file. Columns that are numbers in some chunks and text in others
     are read once more, as text: the label 1 is not the label '1'.
     """
-    sample, total, kinds = _draw(path, most, seed, ())
+    sample, total, kinds = _draw(path, most, seed, as_text)
     if apart := [name for name, found in kinds.items() if len(found) > 1]:
-        sample, total, _ = _draw(path, most, seed, apart, say=False)
-    return find_dates(sample), total
+        sample, total, _ = _draw(path, most, seed, [*as_text, *apart], say=False)
+    return find_dates(sample, as_text), total
 
 
 def _draw(
@@ -93,7 +127,7 @@ def check_target(target: str, frame: pd.DataFrame, path: Path) -> None:
 
 
 def split_target(
-    frame: pd.DataFrame, target: str, path: Path
+    frame: pd.DataFrame, target: str, path: Path, kinds: Kinds = NOTHING_SAID
 ) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Features and target; the target must be there, complete, and have something to learn."""
     check_target(target, frame, path)
@@ -111,17 +145,17 @@ def split_target(
             f"column {target!r} has the single value {str(y.iloc[0])!r}: there is nothing to learn."
         )
     X = frame.drop(columns=[target]).rename(columns=str)
-    check_columns(X, path)
-    return columns_of(X), y
+    check_columns(X, path, kinds)
+    return kinds.given_to(columns_of(X, kinds.categorical)), y
 
 
-def check_columns(X: pd.DataFrame, path: Path) -> None:
+def check_columns(X: pd.DataFrame, path: Path, kinds: Kinds) -> None:
     """Refuse columns that nothing can be learnt from."""
     if X.shape[1] == 0:
         raise ValueError(f"{path} has no feature columns beside the target.")
     problems = [
         f"column {column.name!r} has {problem}"
-        for column in profile(X)
+        for column in profile(X, kinds.categorical)
         for problem in column.problems
     ]
     if problems:
@@ -136,9 +170,16 @@ def check_columns(X: pd.DataFrame, path: Path) -> None:
         )
 
 
-def columns_of(frame: pd.DataFrame) -> pd.DataFrame:
+def columns_of(frame: pd.DataFrame, categorical: Sequence[str] = ()) -> pd.DataFrame:
     """Features as models take them: numbers as float64; text, categories and dates as they are."""
-    return pd.DataFrame({str(name): _as_numbers(frame[name]) for name in frame.columns})
+    return pd.DataFrame(
+        {
+            str(name): frame[name].reset_index(drop=True)
+            if name in categorical
+            else _as_numbers(frame[name])
+            for name in frame.columns
+        }
+    )
 
 
 def _as_numbers(column: pd.Series[Any]) -> Any:

@@ -11,9 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from worthwhile._writing import write_whole
-from worthwhile.cli._options import MOST_ROWS, Data, MostRows, Prices, Seed, Target
+from worthwhile.cli._options import (
+    MOST_ROWS,
+    Categorical,
+    Data,
+    Dates,
+    MostRows,
+    Prices,
+    Seed,
+    Target,
+)
 from worthwhile.cli._terminal import check_output, explained, notes, out, print_json
-from worthwhile.cli.fit import read_task
+from worthwhile.cli.fit import Task
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +45,8 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep everything in this JSON file.")
     ] = None,
+    categorical: Categorical = None,
+    dates: Dates = None,
     rows: MostRows = MOST_ROWS,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
@@ -54,7 +65,7 @@ def compare(
     with explained():
         if output is not None:
             check_output(output, force=force)
-        X, y, prices = read_task(data, target, costs, rows, seed)
+        X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
         asked: Any = methods or "all"
         found = run(
             X,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,11 +76,12 @@ def check(
 
     Example: worthwhile costs check costs.yaml --data heart.csv --target disease
     """
-    from worthwhile.costs import Costs
+    from worthwhile.costs import Costs, read_kinds
 
     with explained():
         prices = Costs.from_yaml(costs)
-        found = [] if data is None else _profile(data, target)
+        said = read_kinds(costs)["categorical"]
+        found = [] if data is None else _profile(data, target, said)
         if data is not None:
             _refuse_problems(_problems(prices, found, costs, data))
             prices = prices.resolve(len(found), [column.name for column in found])
@@ -102,16 +103,16 @@ def _table(prices: Any, found: dict[str, str], title: str) -> Table:
     return table
 
 
-def _profile(data: Path, target: str | None) -> list[Column]:
+def _profile(data: Path, target: str | None, said: Sequence[str] = ()) -> list[Column]:
     """What the columns of a file hold, without what is predicted."""
     from worthwhile.cli._profile import profile
     from worthwhile.cli._tables import check_target, read_sample
 
-    frame, _ = read_sample(data, MOST_ROWS, 0)
+    frame, _ = read_sample(data, MOST_ROWS, 0, said)
     if target is not None:
         check_target(target, frame, data)
         frame = frame.drop(columns=target)
-    return profile(frame)
+    return profile(frame, said)
 
 
 def _problems(prices: Costs, found: list[Column], costs: Path, data: Path) -> list[str]:

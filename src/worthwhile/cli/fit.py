@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from worthwhile.cli._options import MOST_ROWS, Data, MostRows, Prices, Seed, Target
+from worthwhile.cli._options import (
+    MOST_ROWS,
+    Categorical,
+    Data,
+    Dates,
+    MostRows,
+    Prices,
+    Seed,
+    Target,
+)
 from worthwhile.cli._terminal import check_output, explained, money, notes, print_json
 
 
@@ -30,6 +41,8 @@ def fit(
     confidence: Annotated[
         float, typer.Option(help="Certainty that new rows keep the budget on average.")
     ] = 0.95,
+    categorical: Categorical = None,
+    dates: Dates = None,
     rows: MostRows = MOST_ROWS,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
@@ -45,7 +58,7 @@ def fit(
 
     with explained():
         check_output(output, force=force)
-        X, y, prices = read_task(data, target, costs, rows, seed)
+        X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
         name = _best_method(X, y, prices, budget, seed) if method == "auto" else method
         estimator = make_method(name, X, y, prices, seed)
         search = BudgetSearchCV(estimator, budget, confidence=confidence, verbose=1)
@@ -71,28 +84,38 @@ def fit(
         )
 
 
-def read_task(
-    data: Path, target: str, costs: Path | None, rows: int, seed: int
-) -> tuple[Any, Any, Any]:
-    """Features, target and prices of a file, checked against each other."""
-    from worthwhile.cli._tables import read_sample, split_target
-    from worthwhile.costs import Costs
+@dataclass(frozen=True)
+class Task:
+    """What the commands that learn are given."""
 
-    if rows < 0:
-        raise ValueError(f"--rows is {rows}: give a number of rows, or 0 for all of them.")
-    frame, total = read_sample(data, rows, seed)
-    if len(frame) < total:
-        notes.print(
-            f"{data.name} has {total:,} rows: learning from {len(frame):,} of them, drawn at random "
-            "(--rows 0 takes all)."
+    data: Path
+    target: str
+    costs: Path | None = None
+    categorical: Sequence[str] | None = None
+    dates: Sequence[str] | None = None
+
+    def read(self, rows: int, seed: int) -> tuple[Any, Any, Any]:
+        """Features, target and prices, checked against each other; at most so many rows, 0 for all."""
+        from worthwhile.cli._tables import Kinds, read_sample, split_target
+        from worthwhile.costs import Costs, read_kinds
+
+        if rows < 0:
+            raise ValueError(f"--rows is {rows}: give a number of rows, or 0 for all of them.")
+        prices = None if self.costs is None else Costs.from_yaml(self.costs)
+        said = {} if self.costs is None else read_kinds(self.costs)
+        kinds = Kinds(
+            tuple(dict.fromkeys([*said.get("categorical", []), *(self.categorical or [])])),
+            tuple(dict.fromkeys([*said.get("dates", []), *(self.dates or [])])),
         )
-    X, y = split_target(frame, target, data)
-    names = [str(name) for name in X.columns]
-    return (
-        X,
-        y.to_numpy(),
-        Costs.of(None if costs is None else Costs.from_yaml(costs), len(names), names),
-    )
+        frame, total = read_sample(self.data, rows, seed, kinds.categorical)
+        if len(frame) < total:
+            notes.print(
+                f"{self.data.name} has {total:,} rows: learning from {len(frame):,} of them, drawn at random "
+                "(--rows 0 takes all)."
+            )
+        X, y = split_target(frame, self.target, self.data, kinds)
+        names = [str(name) for name in X.columns]
+        return X, y.to_numpy(), Costs.of(prices, len(names), names)
 
 
 def _best_method(X: Any, y: Any, prices: Any, budget: float, seed: int) -> str:

@@ -86,8 +86,9 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
     from worthwhile.cli._tables import read_chunks
 
     rows, spent, dearest = 0, 0.0, 0.0
+    texts = [*as_text(estimator), *([how.row_id] if how.row_id else [])]
     with progress("predicting", None, transient=True) as advance:
-        for frame in read_chunks(data, as_text=[how.row_id] if how.row_id else []):
+        for frame in read_chunks(data, as_text=texts):
             answers = _answers(estimator, features_of(estimator, frame, data), how)
             if how.row_id is not None:
                 answers = {how.row_id: _ids(frame, how.row_id, data, answers)} | answers
@@ -135,9 +136,22 @@ def _lists(acquired: Any, names: Any) -> list[str]:
     return [texts[number] for number in which.ravel()]
 
 
+def as_text(estimator: Any) -> list[str]:
+    """Columns whose values are known as text: those of a file must not become numbers."""
+    columns, names = estimator.policy_.columns, estimator.costs_.feature_names
+    if columns is None or names is None:
+        return []
+    levels = (columns[place].levels for place in range(len(columns)))
+    return [
+        name
+        for name, known in zip(names, levels, strict=True)
+        if any(type(v) is str for v in known)
+    ]
+
+
 def features_of(estimator: Any, frame: Any, path: Path) -> Any:
-    """The model's columns of a frame, in its order; refuses if one that may be read is missing."""
-    names = estimator.costs_.feature_names
+    """The rows as the model takes them: it finds its columns by name."""
+    names, columns = estimator.costs_.feature_names, estimator.policy_.columns
     if names is None:
         return frame.to_numpy()
     frame = frame.rename(columns=str)
@@ -146,4 +160,9 @@ def features_of(estimator: Any, frame: Any, path: Path) -> Any:
         raise ValueError(
             f"{path} has no column {some(missing)}, which the model may read: add it, empty if unknown."
         )
-    return frame.reindex(columns=list(names))
+    if columns is not None:
+        from worthwhile.cli._profile import find_dates
+
+        dates = {name for c, name in enumerate(names) if columns[c].kind == "date"}
+        return find_dates(frame, [name for name in frame.columns if name not in dates])
+    return frame

@@ -8,9 +8,18 @@ from typing import Annotated
 
 import typer
 
-from worthwhile.cli._options import MOST_ROWS, Data, MostRows, Prices, Seed, Target
+from worthwhile.cli._options import (
+    MOST_ROWS,
+    Categorical,
+    Data,
+    Dates,
+    MostRows,
+    Prices,
+    Seed,
+    Target,
+)
 from worthwhile.cli._terminal import check_output, explained, notes
-from worthwhile.cli.fit import read_task
+from worthwhile.cli.fit import Task
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +41,8 @@ def report(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "What accuracy costs",
+    categorical: Categorical = None,
+    dates: Dates = None,
     rows: MostRows = MOST_ROWS,
     seed: Seed = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
@@ -46,7 +57,7 @@ def report(
     with explained():
         check_ready()
         check_output(output, force=force)
-        X, y, prices = read_task(data, target, costs, rows, seed)
+        X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
         if comparison is None:
             found = compare(X, y, prices, random_state=seed, verbose=1)
         else:

@@ -45,6 +45,9 @@ WANTED = {
 }
 """What a refusal asks for."""
 
+ENDLESS = (math.inf, -math.inf)
+"""No value of anything."""
+
 Level = str | int | float | bool
 
 
@@ -169,7 +172,8 @@ class Column:
             return math.nan
         if self.kind in ("category", "ordered"):
             code = self.known_code(value)
-            if code is None and self.other and isinstance(value, (str, int, float, np.generic)):
+            plain = isinstance(value, (str, int, float, np.generic)) and value not in ENDLESS
+            if code is None and self.other and plain:
                 return float(len(self.levels))
             if code is None:
                 raise UnknownValue(

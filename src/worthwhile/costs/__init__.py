@@ -18,6 +18,7 @@ from worthwhile.costs._money import (
     budget_quanta,
     to_quanta,
 )
+from worthwhile.costs._yaml import read_kinds
 
 __all__ = [
     "EXACT",
@@ -37,5 +38,6 @@ __all__ = [
     "budget_quanta",
     "error_price",
     "read_errors",
+    "read_kinds",
     "to_quanta",
 ]

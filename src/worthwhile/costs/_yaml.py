@@ -23,7 +23,9 @@ DEEPEST = 8
 LONGEST_KEY = 1000  # YAML looks no further than 1,024 characters for the colon behind a name
 WIDEST = 40  # comments stand behind the longest line up to this
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
-FIELDS = ("features", "groups", "requires", "evaluation", "unit")
+FIELDS = ("features", "groups", "requires", "evaluation", "unit", "categorical", "dates")
+KINDS = ("categorical", "dates")
+"""Lists of features that say what their columns are; prices do not depend on them."""
 
 
 _FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -37,6 +39,17 @@ class _Loader(_FastLoader):  # type: ignore[misc]
 
 def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the arguments of :class:`~worthwhile.Costs` from a file."""
+    return {name: value for name, value in _read(path).items() if name not in KINDS}
+
+
+def read_kinds(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Which columns a file of prices calls categories, and which dates."""
+    found = _read(path)
+    return {kind: found[kind] for kind in KINDS}
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """All that a file says."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -78,6 +91,8 @@ def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
         result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
     if "unit" in fields:
         result["unit"] = reader.text(fields["unit"], "unit")
+    for kind in KINDS:
+        result[kind] = reader.names(fields[kind], kind, prices) if kind in fields else []
     return result
 
 
@@ -115,6 +130,17 @@ class _Reader:
                 raise self.error(key, f"{name!r} is given twice in {what}; keep one")
             result[name] = value
         return result
+
+    def names(self, node: yaml.Node, what: str, prices: Mapping[str, Decimal]) -> list[str]:
+        """A list of features that have a price."""
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(node, f"{what} must be a list of features, [a, b]")
+        for item in node.value:
+            if (name := self.text(item, f"a feature of {what}")) not in prices:
+                raise self.error(
+                    item, f"{what} names {name!r}, which has no price under 'features:'"
+                )
+        return [str(item.value) for item in node.value]
 
     def text(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode):

@@ -246,8 +246,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         )
         if not all(hasattr(last, name) for name in ("trade_off_grid", "cost")):
             raise TypeError(
-                f"estimator {'is' if last is self.estimator else 'ends with'} a {type(last).__name__}: a search needs an "
-                "estimator of worthwhile, with trade_off_grid and cost, or a Pipeline that ends with one."
+                f"estimator {'is' if last is self.estimator else 'ends with'} a {type(last).__name__}: a search needs "
+                "an estimator of worthwhile, with trade_off_grid and cost, or a Pipeline that ends with one."
             )
         if self.budget is None:
             raise ValueError("budget is None: give the largest mean bill, inf for no limit.")

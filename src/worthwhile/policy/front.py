@@ -295,14 +295,15 @@ def _objects(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 def fed_costs(costs: Costs, front: Front) -> Costs:
     """Prices of inputs: whichever is read first pays for the sources that feed it, each once."""
     flat, groups = costs.flat, dict[str, dict[str, Any]]()
-    for source, inputs in enumerate(front.fed):
-        if inputs and flat.price[source]:
-            groups[f"value {source}"] = {"fee": as_decimal(flat.price[source]), "features": inputs}
-    members = flat.members
-    for g, fee in enumerate(flat.fee):
-        inputs = np.flatnonzero(front.members[:, members[:, g]].any(axis=1)).tolist()
-        if inputs:
-            groups[f"fee {g}"] = {"fee": as_decimal(fee), "features": inputs}
+    paid = costs.closed(front.members)  # with what the sources require
+    for source, inputs in enumerate(paid.T):
+        if inputs.any() and flat.price[source]:
+            members = np.flatnonzero(inputs).tolist()
+            groups[f"value {source}"] = {"fee": as_decimal(flat.price[source]), "features": members}
+    for g, (fee, opens) in enumerate(zip(flat.fee, flat.members.T, strict=True)):
+        if (inputs := paid[:, opens].any(axis=1)).any():
+            members = np.flatnonzero(inputs).tolist()
+            groups[f"fee {g}"] = {"fee": as_decimal(fee), "features": members}
     return type(costs)(
         [0] * front.n_inputs, groups=groups, evaluation=costs.evaluation, unit=costs.unit
     )

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, Till
 from worthwhile.policy.front import Front, fed_costs
-from worthwhile.policy.gate import repriced
 from worthwhile.policy.output import Output
 
 READ_ALONE = ("trees", "whole")
@@ -42,6 +41,7 @@ class PipelinePolicy(Policy):
         self.front, self.inner = front, inner
         # What another library computes may differ in the last bit between a row and a batch.
         self.exact = inner.exact and front.transformer is None  # type: ignore[misc]
+        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -86,6 +86,10 @@ class PipelinePolicy(Policy):
                     case.learn(feature, 0.0)
         return case.answer(), bought, case.evaluated
 
+    def _priced(self, costs: Costs) -> PipelinePolicy:
+        inner = self.inner.priced(fed_costs(costs, self.front))
+        return PipelinePolicy(costs, self.output, self.front, inner)
+
     def state(self) -> State:
         """The preprocessing, and the policy inside."""
         return self.front.settings(), {**self.front.arrays(), "inner": self.inner}
@@ -105,7 +109,7 @@ class PipelinePolicy(Policy):
             raise ValueError("inner has another output")
         if inner.n_features != front.n_inputs:
             raise ValueError(f"inner has {inner.n_features} inputs, {front.n_inputs} are made")
-        return cls(costs, output, front, repriced(inner, fed_costs(costs, front)))
+        return cls(costs, output, front, inner.priced(fed_costs(costs, front)))
 
 
 class PipelineCase(Case):

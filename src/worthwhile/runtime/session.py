@@ -230,6 +230,11 @@ class Session(Storable):
         column = self._column(self._index(feature))
         return "number" if column is None else column.kind
 
+    def takes_any_text(self, feature: Feature) -> bool:
+        """Whether text that the model has never seen counts as "other" instead of being refused."""
+        column = self._column(self._index(feature))
+        return column is not None and column.other
+
     def _column(self, index: int) -> Column | None:
         columns = self.policy.columns
         return None if columns is None else columns[index]

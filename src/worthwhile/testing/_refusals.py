@@ -161,7 +161,8 @@ def _nonsense(session: Session) -> Iterator[tuple[str, Any, Any]]:
     """Things that no session may take: what it is, values, price."""
     wanted = session.ask()[0]
     yield "an unknown feature", {"unheard_of": 1.0}, None
-    yield "text for a value", {wanted: "high"}, None
+    if not session.takes_any_text(wanted):
+        yield "text for a value", {wanted: "high"}, None
     yield "a list for a value", {wanted: [1.0]}, None
     yield "an infinite value", {wanted: float("inf")}, None
     yield "a good and a bad value", {wanted: 1.0, "unheard_of": 1.0}, None

@@ -165,7 +165,8 @@ def test_answers_are_those_of_the_pipeline_and_bills_speak_of_source_columns(tab
 )
 def test_laws_hold_behind_preprocessing(table, front):
     X, _ = table
-    check_contract(PricedModel(fitted(front, "tree", table), COSTS), X, rows=2)
+    priced = PricedModel(fitted(front, "tree", table), COSTS)
+    check_contract(priced, X, rows=2, trusted=["numpy.dtype"])
 
 
 @pytest.mark.parametrize("model", ["tree", "forest"])
@@ -228,8 +229,14 @@ def test_what_mixes_columns_is_billed_whole_and_says_so_once(table):
     assert together.any()
     assert (together.all(axis=1) == together.any(axis=1)).all()
     np.testing.assert_allclose(priced.predict_proba(X), pipeline.predict_proba(X))
-    session = priced.session()
-    assert set(session.ask()) >= set(NUMBERS)
+    asked = []
+    for row in range(20):
+        session = priced.session()
+        while wanted := session.ask():
+            asked.append(set(wanted))
+            session.tell({name: X[name].iloc[row] for name in wanted})
+        assert session.spent == priced.cost(X)[row]
+    assert any(wanted >= set(NUMBERS) for wanted in asked)
 
 
 def test_a_function_of_unknown_kind_is_taken_to_mix_columns(table):
@@ -329,6 +336,56 @@ def test_a_model_file_holds_plain_arrays_and_new_prices_can_be_given(table, tmp_
     assert again.cost(X).tolist() == priced.acquired(X).sum(axis=1).tolist()
     policy = worthwhile.load_policy(tmp_path / "model")  # nothing foreign in it
     assert policy.fingerprint() == priced.policy_.fingerprint()
+
+
+def test_searches_over_pipelines_speak_of_source_columns(table, tmp_path):
+    X, y = table
+    miser = worthwhile.GreedyMiserClassifier(n_rounds=5, costs=COSTS, min_samples_leaf=5)
+    front = FRONTS["one-hot, dense"]()
+    search = worthwhile.BudgetSearchCV(
+        make_pipeline(front, miser),
+        budget=20,
+        trade_off=[{"greedymiserclassifier__lam": lam} for lam in (0.0, 0.01)],
+        cv=2,
+        refine=0,
+        tune=0,
+        confidence=0.5,
+    ).fit(X, y)
+    assert search.costs_.features == tuple(X.columns)
+    assert search.frontier_.unit == COSTS.unit
+    assert search.acquired(X).shape == X.shape
+    bills = [COSTS.price(X.columns[row].tolist()) for row in search.acquired(X)]
+    assert search.cost(X).tolist() == pytest.approx(bills)
+    assert set(search.session(budget=20).ask()) <= set(X.columns)
+    search.save(tmp_path / "model")
+    again = worthwhile.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+
+
+def test_the_trade_off_of_a_pipeline_is_that_of_its_last_step(table):
+    from worthwhile.frontier._pipelines import PricedPipeline
+
+    X, y = table
+    miser = worthwhile.GreedyMiserClassifier(n_rounds=4, costs=COSTS, min_samples_leaf=5)
+    whole = PricedPipeline(make_pipeline(FRONTS["one-hot, dense"](), miser))
+    grid = whole.trade_off_grid(X, y)
+    assert grid
+    assert all(list(point) == ["greedymiserclassifier__lam"] for point in grid)
+    whole.set_params(**grid[-1]).fit(X, y)
+    assert whole.n_rounds_ == 4
+    cut = whole.at(stage=2)
+    last = whole.best_estimator_.model[-1]
+    made = whole.best_estimator_.model[:-1].transform(X)
+    np.testing.assert_array_equal(cut.predict_proba(X), last.at(stage=2).predict_proba(made))
+    # The miser inside was fitted with prices of sources: its own bill is that of the table.
+    np.testing.assert_allclose(last.cost(made), whole.cost(X))
+
+
+def test_a_search_over_a_pipeline_of_others_is_refused(table):
+    X, y = table
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    with pytest.raises(TypeError, match="estimator ends with a LogisticRegression: a search needs"):
+        worthwhile.BudgetSearchCV(pipeline, budget=3).fit(X, y)
 
 
 REFUSED = {

@@ -38,7 +38,6 @@ from worthwhile.estimators.priced._xgboost import from_xgboost
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
 from worthwhile.policy.front import Front, fed_costs
-from worthwhile.policy.gate import repriced
 from worthwhile.policy.output import Output
 from worthwhile.policy.pipeline import PipelinePolicy
 from worthwhile.policy.trees import TreePolicy
@@ -176,7 +175,7 @@ class PricedModel(CostAware):
         """The last step as a buyer of the columns that feed its inputs."""
         prices = fed_costs(costs, front)
         last = PricedModel(self.model.steps[-1][1], prices, self.fallback, background)
-        inner = repriced(last.policy_.with_columns(None), prices)
+        inner = last.policy_.with_columns(None).priced(prices)
         policy = PipelinePolicy(costs, inner.output, front, inner)
         plain = all(column["kind"] == "number" for column in front.columns.to_dict())
         return policy if plain else policy.with_columns(front.columns)
