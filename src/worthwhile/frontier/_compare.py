@@ -22,9 +22,9 @@ from worthwhile.estimators.base import column_names
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
 from worthwhile.frontier._identity import digest
-from worthwhile.frontier._journal import Journal, identify_scoring, is_number
+from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
 from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, train
-from worthwhile.frontier._methods import METHODS, Task, read_methods
+from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._points import Frontier, Point
 from worthwhile.frontier._stages import cuts
 
@@ -35,7 +35,7 @@ def compare(
     X: Any,
     y: Any,
     costs: Any = None,
-    methods: str | Sequence[str] = "all",
+    methods: str | Sequence[str] | Mapping[str, Any] = "all",
     budgets: Sequence[float] | None = None,
     *,
     n_splits: int = 3,
@@ -64,9 +64,10 @@ def compare(
         Labels, or numbers for regression.
     costs : Costs, mapping or array, optional
         Prices; None means 1 each.
-    methods : {"all", "ours", "peers"} or list of str, default="all"
+    methods : {"all", "ours", "peers"}, list of str, or dict, default="all"
         What to run; see ``worthwhile.frontier.METHODS`` for the names. "all" is everything that
-        applies and is installed.
+        applies and is installed. A dict has estimators of worthwhile, or Pipelines that end with
+        one, by names of your own; where they have no prices, they get ``costs``.
     budgets : list of numbers, optional
         Mean bills to report at; by default 2, 5, 10, 20, 40 and 70 % of the price of everything.
     n_splits : int, default=3
@@ -132,12 +133,15 @@ def compare(
             "scoring": identify_scoring(scoring, scoring_name),
             "other parameters": digest([test_size, effort, groups, random_state]),
         }
+        if isinstance(methods, Mapping):
+            identity["methods"] = identify_estimator(dict(methods))
         journal = Journal(resume, identity, _is_result)
     # With several methods at once, each keeps to one core.
     threads = 1 if effective_n_jobs(n_jobs) > 1 else None
     tasks = {
         (name, number): (
-            name, rows, costs, n_classes, splits[number], scoring, effort, random_state + number, threads
+            name if name in METHODS else asked[name], rows, costs, n_classes, splits[number], scoring, effort,
+            random_state + number, threads,
         )
         for name, number in units
     }  # fmt: skip
@@ -205,13 +209,14 @@ def _unit(unit: tuple[str, int], *task: Any) -> tuple[tuple[str, int], Any]:
 
 
 def sweep_method(
-    name: str, rows: LabelledRows, costs: Costs, n_classes: int, split: Split, scoring: Any, effort: int, seed: int,
-    threads: int | None = None,
+    name: str | Method, rows: LabelledRows, costs: Costs, n_classes: int, split: Split, scoring: Any, effort: int,
+    seed: int, threads: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """One method on one split: every point with its validation and test figures."""
     seen, held, new = (rows.take(part) for part in split)
     start = time.perf_counter()
-    estimator = METHODS[name].build(Task(seen, costs, n_classes, seed))
+    method = METHODS[name] if isinstance(name, str) else name
+    estimator = method.build(Task(seen, costs, n_classes, seed))
     if threads and estimator.get_params(deep=False).get("n_jobs", threads) is None:
         estimator.set_params(n_jobs=threads)
     grid = _thinned(estimator.trade_off_grid(seen.X, seen.y), effort)
@@ -341,6 +346,5 @@ def _gather(
         seconds = {name: float(results[name, number]["seconds"]) for name in good}
         runs.append(Run(frontiers, seconds))
     share = len(splits[0][2]) / max(1, len(splits[0][0]))
-    return Comparison(
-        runs, budgets, failures=failures, peers=[name for name in good if METHODS[name].peer], test_share=share
-    )  # fmt: skip
+    peers = [name for name in good if name in METHODS and METHODS[name].peer]
+    return Comparison(runs, budgets, failures=failures, peers=peers, test_share=share)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 import worthwhile
 from worthwhile._messages import on_purpose
 from worthwhile.costs import Costs
 from worthwhile.frontier import _peers
 from worthwhile.frontier._measure import LabelledRows
+from worthwhile.frontier._pipelines import as_searchable
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +196,30 @@ def read_methods(methods: Any, task: Task) -> dict[str, Method]:
             }
             return chosen
         methods = [methods]
+    if isinstance(methods, Mapping):
+        return {name: _given(name, estimator) for name, estimator in methods.items()}
     return {name: _named(name, task) for name in _names(methods)}
+
+
+def _given(name: Any, estimator: Any) -> Method:
+    """An estimator of the caller, or a pipeline that ends with one, under a name of the caller."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if name in METHODS or not all(hasattr(last, part) for part in ("trade_off_grid", "cost")):
+        raise ValueError(
+            f"methods has {name!r} as a {type(last).__name__}: give an estimator of worthwhile, or a Pipeline that "
+            "ends with one, under a name of your own."
+        )
+
+    def build(task: Task) -> Any:
+        own = clone(estimator)
+        inner = own.steps[-1][1] if isinstance(own, Pipeline) else own
+        ours = {"costs": task.costs, "random_state": task.seed}
+        inner.set_params(
+            **{k: v for k, v in ours.items() if inner.get_params(deep=False).get(k, v) is None}
+        )
+        return as_searchable(own)
+
+    return Method(build, regression=True)
 
 
 def _names(methods: Any) -> Iterable[str]:

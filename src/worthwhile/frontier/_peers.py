@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import ClassifierTags, RegressorTags, get_tags
-from sklearn.utils.validation import _check_feature_names
 
 from worthwhile.costs import Costs, as_floats
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
@@ -52,18 +51,16 @@ class Priced(CostAware):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the model and price it."""
-        _check_feature_names(self, X, reset=True)
-        values = np.asarray(X, dtype=np.float64)
-        self.n_features_in_ = values.shape[1]
-        costs = self._costs_for(X)
+        # Categories become numbers in the order of their mean targets; a plain table stays as it is.
+        values, _, costs = self._read_training(X, y)
         if self.n_best is not None:
             values = self._masked(values, y, costs)
         model = self._fresh().fit(values, y)
         self.policy_ = _policy(model, costs)
         if self.policy_.output.classes is not None:
             self.classes_ = self.policy_.output.classes
-        if isinstance(self.policy_, TreePolicy):
-            self.n_rounds_ = self.policy_.trees.n_trees // self._trees_per_round()
+        if isinstance(inner := self._inner_policy, TreePolicy):
+            self.n_rounds_ = inner.trees.n_trees // self._trees_per_round()
         return self
 
     def _fresh(self) -> Any:
@@ -81,12 +78,12 @@ class Priced(CostAware):
         return values
 
     def _trees_per_round(self) -> int:
-        return self.policy_.trees.per_round  # type: ignore[attr-defined]
+        return int(self._inner_policy.trees.per_round)
 
     def at(self, *, stage: int) -> Self:
         """Return a copy with the first ``stage`` rounds only."""
         twin = copy.copy(self)
-        policy = self.policy_
+        policy = self._inner_policy
         assert isinstance(policy, TreePolicy)
         trees = policy.trees.first(stage * self._trees_per_round())
         twin.policy_ = TreePolicy(policy.costs, policy.output, trees)

@@ -381,6 +381,23 @@ def test_the_trade_off_of_a_pipeline_is_that_of_its_last_step(table):
     np.testing.assert_allclose(last.cost(made), whole.cost(X))
 
 
+def test_compare_takes_estimators_and_pipelines_by_names_of_the_caller(table):
+    X, y = table
+    l1 = worthwhile.CostWeightedL1Classifier()
+    mine = {"as it is": l1, "one-hot": make_pipeline(FRONTS["one-hot, dense"](), l1)}
+    found = worthwhile.compare(X, y, COSTS, mine, [20], n_splits=1, effort=2)
+    assert not found.failures
+    assert set(found.methods) == set(mine)
+    with pytest.raises(ValueError, match="methods has 'tree' as a DecisionTreeClassifier: give"):
+        worthwhile.compare(X, y, COSTS, {"tree": MODELS["tree"]()})
+
+
+def test_peers_take_text_too(table):
+    X, y = table
+    found = worthwhile.compare(X, y, COSTS, ["decision-tree"], [20], n_splits=1, effort=2)
+    assert not found.failures
+
+
 def test_a_search_over_a_pipeline_of_others_is_refused(table):
     X, y = table
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
