@@ -3,6 +3,7 @@
 from worthwhile.costs._costs import Costs, Group
 from worthwhile.costs._errors import error_price, read_errors
 from worthwhile.costs._flat import FlatCosts
+from worthwhile.costs._kinds import read_kinds
 from worthwhile.costs._measure import Timing
 from worthwhile.costs._money import (
     EXACT,
@@ -18,7 +19,6 @@ from worthwhile.costs._money import (
     budget_quanta,
     to_quanta,
 )
-from worthwhile.costs._yaml import read_kinds
 
 __all__ = [
     "EXACT",
