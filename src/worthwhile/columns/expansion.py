@@ -203,7 +203,7 @@ def _ordered(codes: Any, n_codes: int, targets: Floats) -> tuple[Floats, Floats]
     table = statistics.level_means(codes, n_codes + 1, targets)
     count = statistics.counts(codes, n_codes + 1)
     direction = statistics.main_direction(table, count)[:, None]
-    trained = _product(statistics.out_of_fold_means(codes, n_codes + 1, targets), direction)
+    trained = _product(statistics.training_means(codes, n_codes + 1, targets), direction)
     return _unseen_empty(_product(table, direction), count), trained
 
 
@@ -218,7 +218,7 @@ def _one_hot_or_means(codes: Any, n_codes: int, targets: Floats) -> tuple[Floats
         table = _unseen_empty(table, count)
         return table, table.take(codes, axis=0)
     table = statistics.level_means(codes, n_codes + 1, targets)
-    return _unseen_empty(table, count), statistics.out_of_fold_means(codes, n_codes + 1, targets)
+    return _unseen_empty(table, count), statistics.training_means(codes, n_codes + 1, targets)
 
 
 def _unseen_empty(table: Floats, count: Floats) -> Floats:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from worthwhile.columns.cells import Floats
 
-N_FOLDS = 10
-"""Training rows take the statistics of the other folds."""
+COMMON = 50
+"""Rows from which a level is common: its mean hardly depends on any one of them."""
 
 SMOOTHING = 10.0
 """Rows of the overall mean that every level is given: a level seen once says little."""
@@ -40,20 +40,28 @@ def level_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
     return _smoothed(count, total, targets.mean(axis=0))
 
 
-def out_of_fold_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
-    """Smoothed mean of each training row's code over the rows of other folds, (n, t).
+def training_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
+    """Smoothed mean of each training row's code without the row's own target, (n, t).
 
-    Folds are a fixed shuffle of the rows, the same at every fit.
+    A rare level takes the rows before this one in a fixed shuffle, the same at every fit (ordered target
+    statistics; Prokhorenkova et al., 2018). Rows of other folds would not do: what a fold lacks says
+    what its own rows have, and methods that look closely at many columns add that up. Common levels
+    have the mean of all their rows, as in prediction.
     """
-    count, total = _sums(codes, n_codes, targets)
     mean = targets.mean(axis=0)
-    found = np.empty_like(targets)
-    fold = np.random.default_rng(0).permutation(len(codes)) % min(N_FOLDS, len(codes))
-    for number in range(int(fold.max(initial=0)) + 1):
-        rows = np.flatnonzero(fold == number)
-        own_count, own_total = _sums(codes[rows], n_codes, targets[rows])
-        table = _smoothed(count - own_count, total - own_total, mean)
-        found[rows] = table[codes[rows]]
+    count, total = _sums(codes, n_codes, targets)
+    found = _smoothed(count, total, mean)[codes]
+    place = np.random.default_rng(0).permutation(len(codes))
+    rare = np.flatnonzero(count[codes] < COMMON)
+    rows = rare[
+        np.lexsort((place[rare], codes[rare]))
+    ]  # level by level, each in the shuffled order
+    first = np.flatnonzero(np.diff(codes[rows], prepend=-1))
+    size = np.diff(np.append(first, len(rows)))
+    before = np.arange(len(rows)) - np.repeat(first, size)
+    held = np.cumsum(targets[rows], axis=0) - targets[rows]
+    held -= np.repeat(held[first], size, axis=0)
+    found[rows] = _smoothed(before.astype(np.float64), held, mean)
     return found
 
 
