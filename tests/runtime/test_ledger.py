@@ -71,5 +71,5 @@ def test_print_says_what_each_line_is():
 
 
 def test_unknown_kinds_are_refused():
-    with pytest.raises(ValueError, match="kind is 'stolen': it is one of bought, stated, known"):
+    with pytest.raises(ValueError, match="kind is 'stolen': it is one of bought, stated, paid"):
         Ledger().add(Entry("a", "stolen", Decimal(1), Decimal(0)))
