@@ -114,6 +114,17 @@ def test_a_missing_column_is_refused_by_name_only_if_it_may_be_read(loans):
         model.predict(X.drop(columns=reads[0]))
 
 
+def test_a_missing_column_may_be_said_to_be_unavailable(loans, miser):
+    X = loans[0]
+    name = X.columns[miser.policy_.reads[0]]
+    expected = miser.predict_proba(X, unavailable=[name])
+    found = miser.predict_proba(X.drop(columns=name), unavailable=[name])
+    np.testing.assert_array_equal(found, expected)
+    assert not miser.acquired(X.drop(columns=name), unavailable=[name])[
+        :, miser.policy_.reads[0]
+    ].any()
+
+
 def test_files_hold_the_columns_and_need_no_pandas(loans, miser, tmp_path):
     import subprocess
     import sys

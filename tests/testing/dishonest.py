@@ -540,8 +540,8 @@ class Wears(HonestTrees):
 
 
 class ReadsByPlace(HonestTrees):
-    def _places(self, X):
-        found = super()._places(X)
+    def _places(self, X, absent=()):
+        found = super()._places(X, absent)
         return found if found is None else [c % len(X.columns) for c in range(len(found))]
 
 

@@ -151,15 +151,18 @@ class CostAware(BaseEstimator):
         """What was given as prices; a subclass may take those of a model inside."""
         return getattr(self, "costs", None)
 
-    def _read(self, X: Any) -> npt.NDArray[Any]:
-        """Check the shape and names of X; only columns that may be read are looked at."""
+    def _read(self, X: Any, absent: Sequence[int] = ()) -> npt.NDArray[Any]:
+        """Check the shape and names of X; only columns that may be read are looked at.
+
+        A frame may lack those that are ``absent``.
+        """
         self._check_fitted()
         if self._is_plain(X):
             return X
         policy, X = self.policy_, dense(X)
         if is_frame(X):
             columns = policy.columns or Columns.numbers(policy.n_features)
-            return columns.read(X, policy.reads.tolist(), self._places(X))
+            return columns.read(X, policy.reads.tolist(), self._places(X, absent))
         if policy.columns is not None or (isinstance(X, np.ndarray) and X.dtype == object):
             X = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
             if X.ndim == 2 and X.shape[1] == policy.n_features and len(X):
@@ -171,11 +174,11 @@ class CostAware(BaseEstimator):
             )
         )
 
-    def _places(self, X: Any) -> list[int | None] | None:
+    def _places(self, X: Any, absent: Sequence[int] = ()) -> list[int | None] | None:
         """Where a frame has the columns of the model; by name where the model has names."""
         names = self.policy_.costs.feature_names
         if names is not None:
-            return places_of(X, names, self.policy_.reads.tolist())
+            return places_of(X, names, self.policy_.reads.tolist(), absent)
         _check_feature_names(self, X, reset=False)
         if _num_features(X) != self.n_features_in_:
             raise ValueError(
@@ -221,9 +224,11 @@ class CostAware(BaseEstimator):
         **how: Any,
     ) -> Outcome:  # fmt: skip
         """Everything about a batch in one pass; ``how`` goes to the policy."""
-        given, X = X, self._read(X)
-        policy, limit = self._policy_at(prices), budget_limits(budget, len(X))
+        policy, given = self._policy_at(prices), X
         missing = policy.costs.columns_of(unavailable, "unavailable")
+        absent = [*policy.costs.dependents(missing)]
+        X = self._read(X, absent) if absent else self._read(X)
+        limit = budget_limits(budget, len(X))
         if limit is not None or not set(missing).isdisjoint(policy.reads.tolist()):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
@@ -232,7 +237,8 @@ class CostAware(BaseEstimator):
             X, limit, unavailable=missing, billed=billed or infinite is not None, **how
         )
         if infinite is not None and (read := infinite & outcome.acquired).any():
-            self._refuse_value(given, *(int(i) for i in np.argwhere(read)[0]))
+            row, column = (int(i) for i in np.argwhere(read)[0])
+            self._refuse_value(given, row, column, absent)
         return outcome
 
     def _policy_at(self, prices: Any) -> Policy:
@@ -240,10 +246,10 @@ class CostAware(BaseEstimator):
         self._check_fitted()
         return self.policy_ if prices is None else self.policy_.priced(self.costs_.today(prices))
 
-    def _refuse_value(self, X: Any, row: int, column: int) -> NoReturn:
+    def _refuse_value(self, X: Any, row: int, column: int, absent: Sequence[int]) -> NoReturn:
         """Say what is wrong with a value that was bought and stands as infinity."""
         where = f"in row {row}, feature {self.costs_.name(column)!r}, which the model reads"
-        places = self._places(X) if is_frame(X) else None
+        places = self._places(X, absent) if is_frame(X) else None
         X = X if is_frame(X) else np.asarray(X)
         value = cells(column_at(X, column if places is None else places[column] or 0))[row]
         columns = self.policy_.columns

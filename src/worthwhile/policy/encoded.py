@@ -39,6 +39,7 @@ class EncodedPolicy(Policy):
         self.expansion, self.inner = expansion, inner
         self.exact = inner.exact  # type: ignore[misc]
         self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
+        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
