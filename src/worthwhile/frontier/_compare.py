@@ -221,7 +221,8 @@ def sweep_method(
         estimator.set_params(n_jobs=threads)
     grid = _thinned(estimator.trade_off_grid(seen.X, seen.y), effort)
     seconds = time.perf_counter() - start
-    judge = Judge.of(estimator, scoring if scoring is not None else _default_scoring(n_classes))
+    scoring = scoring if scoring is not None else _default_scoring(n_classes)
+    judge = Judge.of(estimator, scoring, seen.y)
     points = [_prior(seen, held, new, n_classes, judge)]
     for params in grid:
         start = time.perf_counter()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, make_scorer
 from sklearn.utils import _safe_indexing
 
 from worthwhile._messages import on_purpose
@@ -53,15 +53,32 @@ class Judge:
     scorer_takes_qid: bool
 
     @classmethod
-    def of(cls, estimator: Any, scoring: Any) -> Judge:
-        """Read ``scoring``: None is the estimator's own score."""
+    def of(cls, estimator: Any, scoring: Any, y: Any = None) -> Judge:
+        """Read ``scoring``: None is the estimator's own score.
+
+        A score by name that asks for the positive one of two classes gets the second of the sorted
+        labels, whatever they are: scikit-learn would look for a 1.
+        """
         scorer = check_scoring(estimator, scoring)
+        metric = getattr(scorer, "_score_func", None)
+        if isinstance(scoring, str) and metric is not None and takes(metric, "pos_label"):
+            labels = np.unique(np.asarray(y))
+            if len(labels) == 2 and 1 not in labels:
+                scorer = with_positive(scorer, labels[1])
         return cls(scorer, takes(scorer, "qid"))
 
     def score(self, model: Any, rows: LabelledRows) -> float:
         """The score on some rows."""
         more = {"qid": rows.qid} if self.scorer_takes_qid and rows.qid is not None else {}
         return float(self.scorer(model, rows.X, rows.y, **more))
+
+
+def with_positive(scorer: Any, label: Any) -> Any:
+    """A scorer of scikit-learn that counts this label as the positive one."""
+    return make_scorer(
+        scorer._score_func, response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0, **{**scorer._kwargs, "pos_label": label},
+    )  # fmt: skip
 
 
 def bills(model: Any, rows: LabelledRows) -> Ints:

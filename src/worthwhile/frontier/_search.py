@@ -217,7 +217,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         """
         limit = self._check()
         rows, groups = _read_rows(X, y, sample_weight, groups, qid)
-        judge = Judge.of(self.estimator, self.scoring)
+        judge = Judge.of(self.estimator, self.scoring, rows.y)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
         estimator, journal = self._open_journal(rows, groups, folds)

@@ -155,7 +155,8 @@ class Miser(MiserParameters, ABC):
         going_on = self.warm_start and hasattr(self, "policy_")
         X, y, costs = self._read_training(X, y, dtype="numeric", like=self if going_on else None)
         qid = None if qid is None else read_qid(qid, len(X))
-        training = Training(X, self._read_targets(y), read_weight(sample_weight, X), costs, qid)
+        weight = read_weight(sample_weight, X, getattr(self, "class_weight", None), y)
+        training = Training(X, self._read_targets(y), weight, costs, qid)
         training.categorical = self._categorical()
         share = self._share_to_hold_out(len(training.y))
         if validation is not None and isinstance(self.validation_fraction, Real):

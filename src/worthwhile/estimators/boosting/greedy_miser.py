@@ -313,6 +313,9 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         instead of the mean gradient of the paper. "auto": with the default preset.
     scoring : {"loss", "accuracy"} or callable, default="loss"
         What the best round is best in; a callable gets class numbers and raw scores.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``, and count on held-out rows too, not on those given as ``validation``.
 
     Attributes
     ----------
@@ -353,6 +356,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Miser._parameter_constraints,
         "leaves": [StrOptions({"vector", "scalar"})],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
         "loss": [StrOptions({"auto", "logistic", "multinomial"})],
         "scoring": [StrOptions({"loss", "accuracy"}), callable],
     }
@@ -383,6 +387,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         verbose: int = 0,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
     ) -> None:
         super().__init__(
             lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
@@ -394,6 +399,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
             categorical=categorical, dates=dates,
         )  # fmt: skip
         self.leaves = leaves
+        self.class_weight = class_weight
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
