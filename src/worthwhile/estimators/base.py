@@ -6,7 +6,7 @@ import copy
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,13 @@ from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
+from worthwhile.estimators._shared.importances import importances
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 
@@ -290,6 +294,23 @@ class CostAware(BaseEstimator):
         """
         raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
         return self.policy_.output.predict(raw)
+
+    def importances(self, X: Any) -> pd.DataFrame:
+        """What each feature is worth on some rows, in money and, for trees, in what it changes.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Rows, best ones that did not train.
+
+        Returns
+        -------
+        DataFrame
+            One line per feature: ``share`` of the rows that buy it; ``money``, the mean amount paid
+            for it, with its part of fees (they add up to the mean bill without evaluations);
+            ``change``, for ensembles of trees on plain columns, how far it moves the score on average.
+        """
+        return importances(self.costs_, self.acquired(X), self.policy_, self._read(X))
 
     def acquired(
         self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()

@@ -4,5 +4,6 @@
 queries, ``encoding`` knows what the columns of a table are and what a method makes of them;
 ``covering`` finds the points of a sweep, ``choosing`` takes one of them where nobody said which;
 ``calibration`` makes probabilities of scores; ``proximal`` has the penalty of prices and fees, and the
-accelerated method that minimises under it; ``deprecation`` knows old names.
+accelerated method that minimises under it; ``importances`` says what features are worth to a fitted
+model; ``deprecation`` knows old names.
 """

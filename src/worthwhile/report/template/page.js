@@ -99,7 +99,7 @@
     byId("pick-method").textContent = model.method;
     byId("pick-score").textContent = model.score.toFixed(4);
     byId("pick-cost").textContent = money(model.cost);
-    const settings = Object.entries(model.params).map(([name, value]) =>
+    const settings = Object.entries(model.params).filter(([, value]) => value !== null).map(([name, value]) =>
       `${name} ${typeof value === "number" ? Number(value.toPrecision(3)) : value}`);
     if (model.stage !== null) settings.push(`${model.stage} stages`);
     byId("pick-params").textContent = settings.join(", ") || "none";
