@@ -38,7 +38,7 @@ PRESETS = {
 }
 
 ROWS_TO_SPARE = 10_000
-"""Rows from which on some are held out unasked: with fewer, the trees miss them more than they help."""
+"""Rows from which on some are held out unasked, as in scikit-learn: 2,500 were better all trained on."""
 
 
 class MiserParameters(CostAware):
