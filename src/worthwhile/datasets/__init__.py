@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from worthwhile._lazy import lazy
 
 if TYPE_CHECKING:
+    from worthwhile.datasets._contexts import make_contexts
     from worthwhile.datasets._lender import make_lender
     from worthwhile.datasets._papers import fetch_forest, fetch_miniboone, fetch_paper_set
     from worthwhile.datasets._priced import make_priced_classification, make_priced_regression
@@ -34,6 +35,7 @@ _HOME = {
     "load_ionosphere": "._shipped",
     "load_letters": "._shipped",
     "load_segmentation": "._shipped",
+    "make_contexts": "._contexts",
     "make_lender": "._lender",
     "make_priced_classification": "._priced",
     "make_priced_regression": "._priced",
@@ -54,6 +56,7 @@ __all__ = [
     "load_ionosphere",
     "load_letters",
     "load_segmentation",
+    "make_contexts",
     "make_lender",
     "make_priced_classification",
     "make_priced_regression",

@@ -400,6 +400,7 @@ class CostAware(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True  # read as a dense table
         return tags
 
 

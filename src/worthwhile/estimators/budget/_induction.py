@@ -28,7 +28,7 @@ LEVELS = 128
 CELLS = 24
 """Cells of a node at most."""
 
-EDGES = 8
+EDGES = 24
 """Edges of a node at most; the empty set has one to every other."""
 
 PRIOR = 10.0
