@@ -63,12 +63,12 @@ class Workshop:
             first = next(node for node in found if node.columns == split[0])
             chains += [[first, *chain] for chain in parts]
             found += [node for chain in parts for node in chain]
-        prices = dict(zip(map(id, found), shop.prices(n.columns for n in found), strict=True))
-        found.sort(key=lambda n: (len(n.columns), prices[id(n)], sorted(n.columns)))
+        price = dict(zip(map(id, found), shop.prices(n.columns for n in found), strict=True))
+        found.sort(key=lambda n: (len(n.columns), price[id(n)], sorted(n.columns)))
         number = {id(node): i for i, node in enumerate(found)}
         self._nodes, self._seed = found, seed
         self._lists = [sorted(number[id(node)] for node in chain) for chain in chains]
-        self._price = np.array([prices[id(node)] for node in found])
+        self._price = np.array([price[id(node)] for node in found])
         self._evaluation = costs.flat.evaluation * 1e-9
         self._table = table
 

@@ -65,7 +65,7 @@ def find_parts(
     splits = _splits(some, shop)[:TRIED]
     jobs = [(shop.free, np.arange(len(chosen)))]
     jobs += [(step, _where(some, step - shop.free, v)) for step, values in splits for v in values]
-    (_, whole), *judged = threads.map(lambda job: _judge(some, judge, *job, seed), jobs)
+    (_, whole), *judged = threads.map(lambda job: _judge(some, judge, job[0], job[1], seed), jobs)
     best, found = 0.0, None
     for step, values in splits:
         ranked, judged = judged[: len(values)], judged[len(values) :]
