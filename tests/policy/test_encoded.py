@@ -6,7 +6,7 @@ import pytest
 from worthwhile import Costs
 from worthwhile.columns import Expansion
 from worthwhile.core.trees import Trees
-from worthwhile.policy.base import run_case
+from worthwhile.policy.base import read_inner, run_case
 from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
@@ -75,6 +75,17 @@ def test_hostile_states_are_refused(changes, message):
         EncodedPolicy.from_state(
             policy().costs, Output("value"), damage(settings, arrays, **changes)
         )
+
+
+@pytest.mark.parametrize(
+    "output", [Output("log-odds", np.array([0, 1])), Output("score", ["a", "b"])]
+)
+def test_the_policy_inside_gives_the_same_kind_of_answer(output):
+    with pytest.raises(ValueError, match="inner has another output"):
+        EncodedPolicy.from_state(policy().costs, output, policy().state())
+    inner, rest = read_inner({"inner": policy().inner, "other": 1}, Output("value"))
+    assert inner.columns is None
+    assert rest == {"other": 1}
 
 
 @pytest.mark.parametrize(

@@ -399,3 +399,15 @@ def _update(digest: Any, item: Any) -> None:
             _update(digest, part)
     else:
         digest.update(repr(item).encode())
+
+
+def read_inner(arrays: Mapping[str, Any], output: Output) -> tuple[Policy, dict[str, Any]]:
+    """The policy inside another one of a file, which gives the same answers, and the other arrays."""
+    inner = arrays.get("inner")
+    if not isinstance(inner, Policy) or inner.columns is not None:
+        raise ValueError("inner is not a policy over numbers")
+    if inner.output.kind != output.kind or not np.array_equal(
+        np.asarray(inner.output.classes), np.asarray(output.classes)
+    ):
+        raise ValueError("inner has another output")
+    return inner, {name: array for name, array in arrays.items() if name != "inner"}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy.output import Output
 
 
@@ -85,15 +85,8 @@ class EncodedPolicy(Policy):
     def from_state(cls, costs: Costs, output: Output, state: State) -> EncodedPolicy:
         """Read and check the tables and the policy inside."""
         settings, arrays = state
-        inner = arrays.get("inner")
-        if not isinstance(inner, Policy) or inner.columns is not None:
-            raise ValueError("inner is not a policy over numbers")
-        tables = {name: array for name, array in arrays.items() if name != "inner"}
+        inner, tables = read_inner(arrays, output)
         expansion = Expansion.from_state(costs.n_features, settings.get("parts"), tables)
-        if inner.output.kind != output.kind or not np.array_equal(
-            np.asarray(inner.output.classes), np.asarray(output.classes)
-        ):
-            raise ValueError("inner has another output")
         if inner.n_features != len(expansion.sources):
             raise ValueError(
                 f"inner has {inner.n_features} columns, {len(expansion.sources)} are made"

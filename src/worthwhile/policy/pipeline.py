@@ -8,7 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, Till
+from worthwhile.policy.base import (
+    Bundle,
+    Case,
+    Floats,
+    Outcome,
+    Policy,
+    State,
+    Till,
+    read_inner,
+)
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
 
@@ -98,15 +107,8 @@ class PipelinePolicy(Policy):
     def from_state(cls, costs: Costs, output: Output, state: State) -> PipelinePolicy:
         """Read and check the preprocessing and the policy inside."""
         settings, arrays = state
-        inner = arrays.get("inner")
-        if not isinstance(inner, Policy) or inner.columns is not None:
-            raise ValueError("inner is not a policy over numbers")
-        rest = {name: array for name, array in arrays.items() if name != "inner"}
+        inner, rest = read_inner(arrays, output)
         front = Front.from_state(costs.n_features, settings, rest)
-        if inner.output.kind != output.kind or not np.array_equal(
-            np.asarray(inner.output.classes), np.asarray(output.classes)
-        ):
-            raise ValueError("inner has another output")
         if inner.n_features != front.n_inputs:
             raise ValueError(f"inner has {inner.n_features} inputs, {front.n_inputs} are made")
         return cls(costs, output, front, inner.priced(fed_costs(costs, front)))
