@@ -250,6 +250,8 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5, help="splits of the small sets")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
+    rng = np.random.default_rng(0)
+    BudgetClassifier(n_trees=2).fit(rng.normal(size=(50, 3)), np.arange(50) % 2)  # compiles
     kept, wanted = Kept(given.keep), [name for name in given.cases.split(",") if name]
     results: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name, prices in CASES:
