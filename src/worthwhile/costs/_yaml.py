@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -270,8 +270,8 @@ def write_yaml(
         lines.append(f"evaluation: {costs.evaluation}")
     lines.append("features:")
     lines += _commented(
-        [f"  {_key(str(name))}: {_price(costs, name)}" for name in costs.features],
-        [(comments or {}).get(str(name), "") for name in costs.prices],
+        [f"  {_key(str(name))}: {price}" for name, price in _prices(costs)],
+        [(comments or {}).get(str(name), "") for name in costs.features],
     )
     if costs.groups:
         lines.append("groups:")
@@ -289,9 +289,11 @@ def write_yaml(
     write_whole(path, "\n".join(lines) + "\n")
 
 
-def _price(costs: Costs, name: Any) -> str:
-    price = str(costs.prices[name])
-    return f"{{ceiling: {price}}}" if name in costs.ceilings else price
+def _prices(costs: Costs) -> Iterator[tuple[Any, str]]:
+    """Features with what stands beside them."""
+    ceilings = set(costs.ceilings)
+    for name, price in costs.prices.items():
+        yield name, f"{{ceiling: {price}}}" if name in ceilings else str(price)
 
 
 def _commented(lines: list[str], comments: list[str]) -> list[str]:

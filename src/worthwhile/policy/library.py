@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.links import row_sums
 from worthwhile.costs import Costs
 from worthwhile.policy._library_tables import DIMENSIONS, DTYPES, Library
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, are_moderate
@@ -85,7 +86,8 @@ class LibraryPolicy(Policy):
     def finish(self, votes: Floats) -> Floats:
         """Raw outputs of answers (n, outputs)."""
         if self.errors is None:
-            return votes
+            # Shares are kept in single precision: what they lack to a sum of 1 is put right here.
+            return votes / row_sums(votes)[:, None] if votes.shape[1] > 1 else votes
         expected = np.zeros(votes.shape)
         for true, prices in enumerate(self.errors):
             expected += votes[:, true, None] * prices[: votes.shape[1]]
