@@ -300,10 +300,11 @@ def fed_costs(costs: Costs, front: Front) -> Costs:
         if inputs.any() and flat.price[source]:
             members = np.flatnonzero(inputs).tolist()
             groups[f"value {source}"] = {"fee": as_decimal(flat.price[source]), "features": members}
-    for g, (fee, opens) in enumerate(zip(flat.fee, flat.members.T, strict=True)):
+    for name, fee, opens in zip(costs.fee_names, flat.fee, flat.members.T, strict=True):
         if (inputs := paid[:, opens].any(axis=1)).any():
             members = np.flatnonzero(inputs).tolist()
-            groups[f"fee {g}"] = {"fee": as_decimal(fee), "features": members}
+            # By name: a model file does not keep the order of the groups.
+            groups[f"fee {name}"] = {"fee": as_decimal(fee), "features": members}
     return type(costs)(
         [0] * front.n_inputs, groups=groups, evaluation=costs.evaluation, unit=costs.unit
     )
