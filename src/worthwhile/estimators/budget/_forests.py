@@ -82,10 +82,15 @@ class Table:
         threads.run(
             X.shape[1],
             lambda f: encode(
-                np.ascontiguousarray(X[:, f]), self.bins.thresholds[f], int(missing[f]), 1,
+                np.array(
+                    X[:, f]
+                ),  # a view may be read-only, for which a kernel would be compiled anew
+                self.bins.thresholds[f],
+                int(missing[f]),
+                1,
                 self.codes[f],
             ),
-        )  # fmt: skip
+        )
         self.missing = np.where(self.bins.missing, self.bins.count, -1)
         self.slot = np.ascontiguousarray(slot, dtype=np.int32)
         self.weight, self.n_outputs = weight, n_outputs
