@@ -50,7 +50,7 @@ class EarlyExit(CostAware, ABC):
         if not is_fitted(self.model):
             self._read_training(X, y)  # what is wrong with the data is refused before any work
         model = self._staged_model(X, y, how)
-        known, given = model.policy_.n_features, np.shape(X)[1:]
+        known, given = model.policy_.n_features, tuple(getattr(X, "shape", ()))[1:]
         if given and given != (known,):
             raise ValueError(
                 f"model was fitted on {known} columns, X has {given[0]}: give the columns it knows."
