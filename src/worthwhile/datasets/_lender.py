@@ -63,7 +63,7 @@ def make_lender(
     --------
     >>> X, y, costs = make_lender(5)
     >>> X["checking"].tolist(), str(X["birth"].dtype)[:10], X["phone"].dtype.name
-    (['below 0', 'none', 'above 200', 'none', 'above 200'], 'datetime64', 'bool')
+    (['above 200', '0 to 200', '0 to 200', 'below 0', 'below 0'], 'datetime64', 'bool')
     >>> costs.price(["score", "defaults"])
     8.0
     """
