@@ -33,8 +33,8 @@ def train_choice(choice: Choice, X: Any, y: Any, costs: Any = None, random_state
     >>> import worthwhile
     >>> from worthwhile.frontier import train_choice
     >>> heart = worthwhile.datasets.load_heart()
-    >>> found = worthwhile.compare(heart.data, heart.target, heart.costs, ["greedy-miser"], [60], effort=3)
-    >>> model = train_choice(found.best(budget=60), heart.data, heart.target, heart.costs)
+    >>> found = worthwhile.compare(heart.data, heart.target, heart.costs, ["greedy-miser"], [300], effort=3)
+    >>> model = train_choice(found.best(budget=300), heart.data, heart.target, heart.costs)
     >>> bool(model.cost(heart.data).mean() < heart.costs.total)
     True
     """
