@@ -258,7 +258,7 @@ class _Postgres:
     read = write
 
     def backup(self, path: str) -> None:
-        raise NotImplementedError(
+        raise ValueError(
             "a PostgreSQL store is backed up by its own tools: pg_dump --format=custom URL > FILE."
         )
 
