@@ -201,6 +201,8 @@ class Costs:
     @property
     def requires(self) -> dict[Feature, tuple[Feature, ...]]:
         """What each feature requires, of those that require something."""
+        if not self._required:  # every step of a session asks
+            return {}
         return {
             self.name(f): tuple(self.names_of(needed)) for f, needed in enumerate(self._requires) if needed
         }  # fmt: skip

@@ -233,7 +233,7 @@ class CostAware(BaseEstimator):
         absent = [*policy.costs.dependents(missing)]
         X = self._read(X, absent) if absent else self._read(X)
         limit = budget_limits(budget, len(X))
-        if limit is not None or not set(missing).isdisjoint(policy.reads.tolist()):
+        if limit is not None or (missing and not set(missing).isdisjoint(policy.reads.tolist())):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
