@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worthwhile import BudgetSearchCV, GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile import BudgetSearchCV, GreedyMiserClassifier, GreedyMiserRegressor, compare
+from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.metrics import RankingScorer
 
 
@@ -56,3 +57,55 @@ def test_class_weights_equal_weights_of_rows():
     assert balanced.predict_proba(X[:1])[0] == pytest.approx([0.5, 0.5])
     with pytest.raises(ValueError, match="'class_weight' parameter"):
         GreedyMiserClassifier(class_weight="fair").fit(X, y)
+
+
+def test_rankings_are_compared_by_whole_queries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    y = np.clip(np.round(X[:, 0] + X[:, 1] + 1), 0, 3).astype(int)
+    qid = np.repeat(np.arange(24), 10)
+    found = compare(
+        X, y, None, ["greedy-miser-rank", "cost-weighted-l1", "decision-tree"], [3], qid=qid, n_splits=1, effort=2
+    )  # fmt: skip
+    assert found.score_name == "NDCG@5"
+    assert found.failures == {}
+    assert found.best(3).score > 0.8
+    with pytest.raises(ValueError, match="methods has 'greedy-miser-rank', which does not apply"):
+        compare(X, y.astype(float) + 0.5, None, ["greedy-miser-rank"], n_splits=1)
+    with pytest.raises(ValueError, match="y is not numbers: with qid it is the relevance"):
+        compare(X, y.astype(str), None, ["greedy-miser-rank"], qid=qid, n_splits=1)
+
+
+def test_comparisons_take_weights_and_the_label_that_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 1.2, "ill", "well")
+    shape = {"n_splits": 1, "effort": 2, "scoring": "recall"}
+    names = ["greedy-miser", "decision-tree"]
+    weight = np.where(y == "ill", 8.0, 1.0)
+    ill, well, heavy = (
+        compare(X, y, None, names, [3], **shape, **more).best(3).score
+        for more in (
+            {"positive": "ill"}, {"positive": "well"}, {"positive": "ill", "sample_weight": weight}
+        )
+    )  # fmt: skip
+    assert ill < heavy
+    assert ill != well
+    with pytest.raises(ValueError, match="positive is 'sick': it is one of the labels"):
+        BudgetSearchCV(GreedyMiserClassifier(n_rounds=2), 3, scoring="f1", positive="sick").fit(
+            X, y
+        )
+
+
+def test_methods_that_know_no_weights_are_left_out_of_weighted_comparisons(monkeypatch):
+    from worthwhile.frontier import _compare as module
+
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    plain = module.takes
+    monkeypatch.setattr(module, "takes", lambda f, name: "Miser" not in repr(f) and plain(f, name))
+    with pytest.warns(WorthwhileWarning, match="left out: ValueError: it does not take sample_w"):
+        found = compare(
+            X, y, None, ["greedy-miser", "decision-tree"], [2], sample_weight=y + 1.0, n_splits=1, effort=2
+        )  # fmt: skip
+    assert found.methods == ["decision-tree"]

@@ -14,15 +14,19 @@ from worthwhile._writing import write_whole
 from worthwhile.cli._options import (
     MOST_ROWS,
     Categorical,
+    ClassWeight,
     Data,
     Dates,
     MostRows,
+    Positive,
     Prices,
+    Query,
+    Scoring,
     Seed,
     Target,
 )
 from worthwhile.cli._terminal import check_output, explained, notes, out, print_json
-from worthwhile.cli.fit import Task
+from worthwhile.cli.fit import Task, Wish
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +49,10 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep everything in this JSON file.")
     ] = None,
+    scoring: Scoring = None,
+    positive: Positive = None,
+    class_weight: ClassWeight = None,
+    qid: Query = None,
     categorical: Categorical = None,
     dates: Dates = None,
     rows: MostRows = MOST_ROWS,
@@ -65,7 +73,9 @@ def compare(
     with explained():
         if output is not None:
             check_output(output, force=force)
-        X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
+        task = Task(data, target, costs, categorical, dates, qid)
+        X, y, prices = task.read(rows, seed)
+        wish = Wish.read(scoring, positive, class_weight, y, task.queries)
         asked: Any = methods or "all"
         found = run(
             X,
@@ -77,6 +87,7 @@ def compare(
             effort=effort,
             random_state=seed,
             verbose=1,
+            **wish.options,
         )
         if output is not None:
             write_whole(output, json.dumps(found.to_dict()))

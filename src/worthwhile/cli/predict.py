@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,18 @@ import typer
 from worthwhile._messages import some
 from worthwhile._progress import progress
 from worthwhile._writing import open_whole
-from worthwhile.cli._options import Data, Today, Unavailable, read_request
+from worthwhile.cli._options import (
+    Data,
+    Today,
+    Unavailable,
+    queries_of,
+    read_label,
+    read_request,
+)
 from worthwhile.cli._terminal import check_output, explained, money, notes, print_json
+
+WHOLE = 2**31 - 1
+"""Rows of a chunk that is the whole file."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +52,28 @@ def predict(
         bool,
         typer.Option(help="Write what was bought for each row, as a JSON list."),
     ] = True,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Label that --threshold is about; the second of two in order.", show_default=False
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Predict the positive label from this probability on, instead of where it is the likeliest; the "
+            "likeliest of the others below it.",
+            show_default=False,
+        ),
+    ] = None,
+    qid: Annotated[
+        str | None,
+        typer.Option(
+            "--qid",
+            help="Column with the query of each row: it is copied to the output, with the rank of each row within "
+            "its query. Models in which documents decide together need it.",
+        ),
+    ] = None,
     price: Today = None,
     unavailable: Unavailable = None,
     trusted: Annotated[
@@ -54,6 +87,8 @@ def predict(
     """Predict every row of a file: prediction, probability of each class, bill, what was bought.
 
     Example: worthwhile predict model.worthwhile patients.csv --id patient -o answers.csv --budget 25
+
+    To miss fewer of the sick: add --positive sick --threshold 0.2
     """
     from worthwhile.persist import load
 
@@ -62,7 +97,8 @@ def predict(
         estimator = load(model, trusted=trusted or [])
         request = {"budget": budget, **read_request(estimator.costs_, price, unavailable)}
         with open_whole(output, text=True) as file:
-            summary = _write(estimator, data, file, Output(row_id, bought, request))
+            cut = read_cut(estimator, positive, threshold)
+            summary = _write(estimator, data, file, Output(row_id, bought, request, cut, qid))
         if as_json:
             print_json(summary | {"output": str(output)})
         else:
@@ -77,19 +113,44 @@ class Output:
     row_id: str | None
     bought: bool
     request: dict[str, Any]
+    cut: tuple[int, float] | None = None
+    """Place of the positive label, and the probability from which on it is predicted."""
+    qid: str | None = None
+
+
+def read_cut(estimator: Any, positive: str | None, threshold: float | None) -> Any:
+    """What ``--positive`` and ``--threshold`` say, checked against the model."""
+    if threshold is None:
+        if positive is not None:
+            raise ValueError("--positive is given without --threshold: give both, or neither.")
+        return None
+    output = estimator.policy_.output
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"--threshold is {threshold:g}: it is a probability, from 0 to 1.")
+    if output.classes is None or not output.has_probabilities:
+        raise ValueError("--threshold is about probabilities, and the model predicts none.")
+    labels = output.classes.tolist()
+    if positive is None and len(labels) > 2:
+        raise ValueError(
+            f"--threshold needs --positive: the model knows {len(labels)} labels, {some(labels)}."
+        )
+    label = labels[1] if positive is None else read_label(positive, labels, "--positive")
+    return labels.index(label), threshold
 
 
 def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str, Any]:
     """Write the answers of all chunks; return the totals."""
     import pandas as pd
 
-    from worthwhile.cli._tables import read_chunks
+    from worthwhile.cli._tables import CHUNK, read_chunks
 
     rows, spent, dearest = 0, 0.0, 0.0
     texts = [*as_text(estimator), *([how.row_id] if how.row_id else [])]
     with progress("predicting", None, transient=True) as advance:
-        for frame in read_chunks(data, as_text=texts):
-            answers = _answers(estimator, features_of(estimator, frame, data), how)
+        # The rows of a query are needed together.
+        size = CHUNK if how.qid is None else WHOLE
+        for frame in read_chunks(data, size, as_text=texts):
+            answers = _answers(estimator, frame, data, how)
             if how.row_id is not None:
                 answers = {how.row_id: _ids(frame, how.row_id, data, answers)} | answers
             pd.DataFrame(answers).to_csv(output, header=rows == 0, index=False)
@@ -100,17 +161,40 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
     return {"rows": rows, "mean_bill": spent / rows, "dearest_bill": dearest}
 
 
-def _answers(estimator: Any, X: Any, how: Output) -> dict[str, Any]:
+def _answers(estimator: Any, frame: Any, path: Path, how: Output) -> dict[str, Any]:
     """The columns of the output."""
-    answers = {"prediction": estimator.predict(X, **how.request)}
+    X, request, answers = features_of(estimator, frame, path), dict(how.request), {}
+    if how.qid is not None:
+        answers[how.qid] = queries_of(frame, how.qid, path).to_numpy()
+        if "qid" in inspect.signature(estimator.predict).parameters:
+            request["qid"] = answers[how.qid]
+    answers["prediction"] = estimator.predict(X, **request)
+    if how.qid is not None:
+        answers["rank"] = _ranks(answers[how.qid], answers["prediction"])
     if estimator.policy_.output.has_probabilities:
-        shares = estimator.predict_proba(X, **how.request)
+        shares = estimator.predict_proba(X, **request)
         classes = estimator.policy_.output.classes
+        if how.cut is not None:
+            answers["prediction"] = classes[_cut(shares, *how.cut)]
         answers |= {f"P({label})": share for label, share in zip(classes, shares.T, strict=True)}
-    answers["cost"] = estimator.cost(X, **how.request)
+    answers["cost"] = estimator.cost(X, **request)
     if how.bought:
-        answers["bought"] = _lists(estimator.acquired(X, **how.request), estimator.costs_.features)
+        answers["bought"] = _lists(estimator.acquired(X, **request), estimator.costs_.features)
     return answers
+
+
+def _cut(shares: Any, positive: int, threshold: float) -> Any:
+    """Place of the predicted label: the positive one from the threshold on."""
+    others = shares.copy()
+    others[:, positive] = -1.0
+    return np.where(shares[:, positive] >= threshold, positive, others.argmax(axis=1))
+
+
+def _ranks(qid: Any, score: Any) -> Any:
+    """Place of each row within its query, 1 for the largest score; ties by their order in the file."""
+    import pandas as pd
+
+    return pd.Series(-score).groupby(qid).rank(method="first").astype(int).to_numpy()
 
 
 def _ids(frame: Any, name: str, path: Path, answers: dict[str, Any]) -> Any:

@@ -14,6 +14,9 @@ Floats = npt.NDArray[np.float64]
 LARGEST_LOG = 709.0
 """Its exponential is still a number."""
 
+SMALLEST_SHARE = 1e-15
+"""Probability whose logarithm stands for that of 0."""
+
 
 def sigmoid(raw: npt.ArrayLike) -> Floats:
     """Logistic function, element by element, without overflow.
@@ -60,6 +63,19 @@ def log_softmax(raw: npt.ArrayLike) -> Floats:
     raw = np.ascontiguousarray(raw, dtype=np.float64)
     shifted = np.ascontiguousarray(raw - raw.max(axis=1, keepdims=True))
     logs: Floats = shifted - np.log(row_sums(np.exp(shifted)))[:, None]
+    return logs
+
+
+def log_shares(shares: npt.ArrayLike) -> Floats:
+    """Logarithms of probabilities, element by element; 0 counts as a very small one.
+
+    Examples
+    --------
+    >>> log_shares([1.0, 0.0]).round(1).tolist()
+    [0.0, -34.5]
+    """
+    shares = np.ascontiguousarray(shares, dtype=np.float64)
+    logs: Floats = np.log(np.maximum(shares, SMALLEST_SHARE))
     return logs
 
 

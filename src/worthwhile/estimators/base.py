@@ -28,10 +28,12 @@ from worthwhile.columns.table import column_at, dense, places_of
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits
+from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_calibrated
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
 from worthwhile.policy.base import Outcome, Policy
+from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
 
@@ -58,6 +60,7 @@ class CostAware(BaseEstimator):
     """What the method makes of categories and dates: see :func:`worthwhile.columns.expansion.learn`."""
 
     _encoding: Encoding | None = None
+    _calibration: Calibration | None = None
 
     _renamed: ClassVar[dict[str, str]] = {}
     """Old names of parameters, still accepted with a warning, and what they are called now."""
@@ -72,6 +75,8 @@ class CostAware(BaseEstimator):
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "policy_" and self._encoding is not None:
             value = self._encoding.dress(value)  # families know numbers, users their own columns
+        if name == "policy_" and self._calibration is not None:
+            value = value.calibrated(self._calibration)  # and neither what their answers became
         super().__setattr__(name, value)
 
     def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +91,7 @@ class CostAware(BaseEstimator):
     def _validate_params(self) -> None:
         super()._validate_params()
         count_threads(getattr(self, "n_jobs", None))
+        check_calibrate(getattr(self, "calibrate", None))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "policy_"):
@@ -390,6 +396,7 @@ class CostAware(BaseEstimator):
     def _restore(self, policy: Policy) -> None:
         """Take the policy of a model file, and what follows from it. Subclasses check the rest."""
         self._encoding = Encoding.of(policy)
+        self._calibration = policy.output.calibration
         self.policy_ = policy
         self.n_features_in_ = policy.n_features
         if policy.costs.feature_names is not None:
@@ -411,7 +418,7 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
         try:
-            return fit(self, *args, **kwargs)
+            return fit_calibrated(self, fit, args, kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
@@ -424,7 +431,8 @@ def _has_probabilities(estimator: CostAware) -> bool:
     # Before fit scikit-learn asks what the estimator will have; after it, the model knows.
     policy = getattr(estimator, "policy_", None)
     if policy is None:
-        return bool(getattr(estimator, "_probabilities", True))
+        calibrated = getattr(estimator, "calibrate", None) is not None
+        return bool(getattr(estimator, "_probabilities", True)) or calibrated
     return bool(policy.output.has_probabilities)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from worthwhile.frontier._compare import compare
 from worthwhile.frontier._comparison import MIXED, Choice, Comparison
+from worthwhile.frontier._measure import RANKINGS
 from worthwhile.frontier._methods import METHODS
 from worthwhile.frontier._points import Frontier, Point
 from worthwhile.frontier._rebuild import make_method, train_choice
@@ -12,6 +13,7 @@ from worthwhile.frontier._search import BudgetSearchCV
 __all__ = [
     "METHODS",
     "MIXED",
+    "RANKINGS",
     "BudgetSearchCV",
     "Choice",
     "Comparison",

@@ -23,12 +23,15 @@ from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
-from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, train
+from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, grid_of, takes, train
 from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._points import Frontier, Point
 from worthwhile.frontier._stages import cuts
 
 Split = tuple[Indices, Indices, Indices]
+
+SHOWN = {"r2": "R2", "ndcg": "NDCG@5"}
+"""What scores are called in tables, where their name is not enough."""
 
 
 def compare(
@@ -43,6 +46,9 @@ def compare(
     scoring: Any = None,
     effort: int = 8,
     groups: Any = None,
+    qid: Any = None,
+    sample_weight: Any = None,
+    positive: Any = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     resume: str | os.PathLike[str] | None = None,
@@ -75,11 +81,20 @@ def compare(
     test_size : float, default=0.25
         Share of the rows for testing, and of the rest for validation.
     scoring : str or callable, optional
-        Larger is better; None is accuracy for labels, R2 for numbers.
+        Larger is better; None is accuracy for labels, R2 for numbers, NDCG@5 with ``qid``. By name:
+        scikit-learn's, or "ndcg", "precision@5" or "run_precision@5" of rankings.
     effort : int, default=8
         Models trained per method and split.
     groups : array (n,), optional
         Rows of a group stay together.
+    qid : array (n,), optional
+        Query of each row, to compare rankings: ``y`` is then relevance, whatever its type. Rows of a
+        query stay together, and methods that rank get them.
+    sample_weight : array (n,), optional
+        Weights for fitting; scores and bills count every row once. Methods that know none are left
+        out.
+    positive : label, optional
+        Which of two classes a score such as "f1" is about; by default the second of the sorted ones.
     n_jobs : int, optional
         Methods at a time, by joblib; None is one at a time, each on all cores.
     random_state : int, default=0
@@ -113,8 +128,9 @@ def compare(
     >>> found.best(budget=100).method in ("cost-weighted-l1", "decision-tree")
     True
     """
-    rows, costs, n_classes = _read(X, y, costs)
-    groups = None if groups is None else column_or_1d(groups)
+    rows, costs, n_classes = _read(X, y, costs, qid, sample_weight)
+    groups = rows.qid if groups is None else column_or_1d(groups)
+    scoring = scoring if scoring is not None else _default_scoring(rows, n_classes)
     asked = read_methods(methods, Task(rows, costs, n_classes, random_state))
     _check_numbers(n_splits, effort, test_size)
     if budgets is None:
@@ -131,7 +147,9 @@ def compare(
             "y": digest(rows.y),
             "costs": digest(costs.to_dict()),
             "scoring": identify_scoring(scoring, scoring_name),
-            "other parameters": digest([test_size, effort, groups, random_state]),
+            "other parameters": digest([test_size, effort, groups, random_state])
+            if qid is None and sample_weight is None and positive is None
+            else digest([test_size, effort, groups, random_state, rows.qid, rows.weight, positive]),
         }
         if isinstance(methods, Mapping):
             identity["methods"] = identify_estimator(dict(methods))
@@ -140,15 +158,13 @@ def compare(
     threads = 1 if effective_n_jobs(n_jobs) > 1 else None
     tasks = {
         (name, number): (
-            name if name in METHODS else asked[name], rows, costs, n_classes, splits[number], scoring, effort,
-            random_state + number, threads,
+            name if name in METHODS else asked[name], rows, costs, n_classes, splits[number],
+            (scoring, positive), effort, random_state + number, threads,
         )
         for name, number in units
     }  # fmt: skip
     results = _run(tasks, journal, n_jobs, bool(verbose))
-    return _gather(
-        results, list(asked), list(budgets), costs, splits, _score_name(n_classes, scoring)
-    )
+    return _gather(results, list(asked), list(budgets), costs, splits, _score_name(scoring))
 
 
 def _run(
@@ -209,20 +225,24 @@ def _unit(unit: tuple[str, int], *task: Any) -> tuple[tuple[str, int], Any]:
 
 
 def sweep_method(
-    name: str | Method, rows: LabelledRows, costs: Costs, n_classes: int, split: Split, scoring: Any, effort: int,
-    seed: int, threads: int | None = None,
+    name: str | Method, rows: LabelledRows, costs: Costs, n_classes: int, split: Split, scoring: tuple[Any, Any],
+    effort: int, seed: int, threads: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """One method on one split: every point with its validation and test figures."""
+    """One method on one split: every point with its validation and test figures.
+
+    ``scoring`` is what larger is better of, and the positive label or None.
+    """
     seen, held, new = (rows.take(part) for part in split)
     start = time.perf_counter()
     method = METHODS[name] if isinstance(name, str) else name
     estimator = method.build(Task(seen, costs, n_classes, seed))
     if threads and estimator.get_params(deep=False).get("n_jobs", threads) is None:
         estimator.set_params(n_jobs=threads)
-    grid = _thinned(estimator.trade_off_grid(seen.X, seen.y), effort)
+    if rows.weight is not None and not takes(estimator.fit, "sample_weight"):
+        raise ValueError("it does not take sample_weight.")
+    grid = _thinned(grid_of(estimator, seen), effort)
     seconds = time.perf_counter() - start
-    scoring = scoring if scoring is not None else _default_scoring(n_classes)
-    judge = Judge.of(estimator, scoring, seen.y)
+    judge = Judge.of(estimator, scoring[0], rows.y, scoring[1])
     points = [_prior(seen, held, new, n_classes, judge)]
     for params in grid:
         start = time.perf_counter()
@@ -271,14 +291,23 @@ def _thinned(grid: list[Any], effort: int) -> list[Any]:
     return [grid[i] for i in chosen]
 
 
-def _read(X: Any, y: Any, costs: Any) -> tuple[LabelledRows, Costs, int]:
-    X, y = indexable(X, y)
+def _read(
+    X: Any, y: Any, costs: Any, qid: Any = None, weight: Any = None
+) -> tuple[LabelledRows, Costs, int]:
+    X, y, qid, weight = indexable(X, y, qid, weight)
     y = column_or_1d(y)
+    qid, weight = (None if part is None else column_or_1d(part) for part in (qid, weight))
     kind = type_of_target(y)
+    if qid is not None:
+        if kind not in ("binary", "multiclass", "continuous") or y.dtype.kind not in "biuf":
+            raise ValueError(
+                "y is not numbers: with qid it is the relevance of each row to its query."
+            )
+        y, kind = y.astype(np.float64), "continuous"
     if not hasattr(X, "columns"):
         X = np.asarray(X)
     n_classes = len(np.unique(y)) if kind in ("binary", "multiclass") else 0
-    return LabelledRows(X, y), Costs.of(costs, X.shape[1], column_names(X)), n_classes
+    return LabelledRows(X, y, weight, qid), Costs.of(costs, X.shape[1], column_names(X)), n_classes
 
 
 def _check_numbers(n_splits: Any, effort: Any, test_size: Any) -> None:
@@ -313,14 +342,15 @@ def _split(rows: LabelledRows, n_classes: int, groups: Any, share: float, seed: 
     return seen, held, new
 
 
-def _default_scoring(n_classes: int) -> str:
+def _default_scoring(rows: LabelledRows, n_classes: int) -> str:
+    if rows.qid is not None:
+        return "ndcg"
     return "accuracy" if n_classes else "r2"
 
 
-def _score_name(n_classes: int, scoring: Any) -> str:
-    if scoring is None:
-        return "accuracy" if n_classes else "R2"
-    return scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", "score"))
+def _score_name(scoring: Any) -> str:
+    name = scoring if isinstance(scoring, str) else str(getattr(scoring, "__name__", "score"))
+    return SHOWN.get(name, name)
 
 
 def _gather(

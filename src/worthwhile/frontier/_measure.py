@@ -14,13 +14,21 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring, make_scorer
 from sklearn.utils import _safe_indexing
 
-from worthwhile._messages import on_purpose
+from worthwhile._messages import on_purpose, some
 from worthwhile.costs import QUANTA_PER_UNIT
 from worthwhile.frontier._stages import cuts
+from worthwhile.metrics import RankingScorer
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.intp]
 Ints = npt.NDArray[np.int64]
+
+RANKINGS = {
+    "ndcg": RankingScorer("ndcg"),
+    "precision@5": RankingScorer("precision"),
+    "run_precision@5": RankingScorer("run_precision"),
+}
+"""Scores of rankings by name, beside those of scikit-learn."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +61,24 @@ class Judge:
     scorer_takes_qid: bool
 
     @classmethod
-    def of(cls, estimator: Any, scoring: Any, y: Any = None) -> Judge:
-        """Read ``scoring``: None is the estimator's own score.
+    def of(cls, estimator: Any, scoring: Any, y: Any = None, positive: Any = None) -> Judge:
+        """Read ``scoring``: None is the estimator's own score, names of :data:`RANKINGS` are ours.
 
-        A score by name that asks for the positive one of two classes gets the second of the sorted
-        labels, whatever they are: scikit-learn would look for a 1.
+        A score by name that asks for the positive one of two classes gets ``positive``, or the
+        second of the sorted labels, whatever they are: scikit-learn would look for a 1.
         """
-        scorer = check_scoring(estimator, scoring)
+        ranking = RANKINGS.get(scoring) if isinstance(scoring, str) else None
+        scorer = check_scoring(estimator, scoring if ranking is None else ranking)
         metric = getattr(scorer, "_score_func", None)
-        if isinstance(scoring, str) and metric is not None and takes(metric, "pos_label"):
-            labels = np.unique(np.asarray(y))
-            if len(labels) == 2 and 1 not in labels:
-                scorer = with_positive(scorer, labels[1])
+        asks = isinstance(scoring, str) and metric is not None and takes(metric, "pos_label")
+        labels: Array = np.unique(np.asarray(y)) if asks or positive is not None else np.empty(0)
+        if positive is not None and (len(labels) != 2 or positive not in labels):
+            raise ValueError(
+                f"positive is {positive!r}: it is one of the labels of y, of which there are two; here they are "
+                f"{some(labels)}."
+            )
+        if asks and len(labels) == 2 and (positive is not None or 1 not in labels):
+            scorer = with_positive(scorer, labels[1] if positive is None else positive)
         return cls(scorer, takes(scorer, "qid"))
 
     def score(self, model: Any, rows: LabelledRows) -> float:
@@ -90,7 +104,11 @@ def bills(model: Any, rows: LabelledRows) -> Ints:
 
 def train(estimator: Any, params: dict[str, Any], rows: LabelledRows) -> Any:
     """A fitted copy of an estimator with other parameters."""
-    model = clone(estimator).set_params(**params)
+    return fitted(clone(estimator).set_params(**params), rows)
+
+
+def fitted(model: Any, rows: LabelledRows) -> Any:
+    """A model, fitted with what belongs to the rows; queries go to whoever knows of them."""
     more: dict[str, Any] = {}
     if rows.weight is not None:
         more["sample_weight"] = rows.weight
@@ -98,6 +116,15 @@ def train(estimator: Any, params: dict[str, Any], rows: LabelledRows) -> Any:
         more["qid"] = rows.qid
     with on_purpose():
         return model.fit(rows.X, rows.y, **more)
+
+
+def grid_of(estimator: Any, rows: LabelledRows) -> list[dict[str, Any]]:
+    """Points of an estimator's trade-off on some rows."""
+    queries = rows.qid is not None and takes(estimator.trade_off_grid, "qid")
+    grid: list[dict[str, Any]] = estimator.trade_off_grid(
+        rows.X, rows.y, **({"qid": rows.qid} if queries else {})
+    )
+    return grid
 
 
 def run_unit(

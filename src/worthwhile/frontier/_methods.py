@@ -12,10 +12,9 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 import worthwhile
-from worthwhile._messages import on_purpose
 from worthwhile.costs import Costs
 from worthwhile.frontier import _peers
-from worthwhile.frontier._measure import LabelledRows
+from worthwhile.frontier._measure import LabelledRows, fitted
 from worthwhile.frontier._pipelines import as_searchable
 
 
@@ -45,13 +44,13 @@ class Task:
         from sklearn.ensemble import RandomForestClassifier
 
         forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=self.seed, n_jobs=1)
-        return worthwhile.PricedModel(forest.fit(self.rows.X, self.rows.y), self.costs)
+        forest.fit(self.rows.X, self.rows.y, sample_weight=self.rows.weight)
+        return worthwhile.PricedModel(forest, self.costs)
 
     @cached_property
     def booster(self) -> Any:
         """Greedy Miser without prices: what early exits are put on, trained once."""
-        with on_purpose():
-            return self.make(f"GreedyMiser{self.suffix}").fit(self.rows.X, self.rows.y)
+        return fitted(self.make(f"GreedyMiser{self.suffix}"), self.rows)
 
     def make(self, name: str, *args: Any, **params: Any) -> Any:
         """An estimator with the prices and the seed of the task."""
@@ -76,12 +75,14 @@ class Method:
     """Library that has to be installed."""
     peer: bool = False
     """Something people use today rather than a method of this library."""
+    queries_only: bool = False
+    """Learns from the order of rows within queries."""
 
     def applies(self, task: Task) -> bool:
         """Whether it can be run on this data."""
         if task.classify:
             return self.classification and (task.n_classes == 2 or not self.binary_only)
-        return self.regression
+        return self.regression and (task.rows.qid is not None or not self.queries_only)
 
     def installed(self) -> bool:
         """Whether what it needs is there."""
@@ -114,6 +115,9 @@ METHODS: dict[str, Method] = {
     # One deep tree at full step, then its corrections: a first answer for the price of one path.
     "greedy-miser-deep": Method(
         _miser(penalty="row", max_depth=10, min_samples_leaf=5, learning_rate=0.5, n_rounds=30), regression=True
+    ),
+    "greedy-miser-rank": Method(
+        _miser(loss="lambdarank"), classification=False, regression=True, queries_only=True
     ),
     "submodular-tree": Method(_ours("SubmodularTree"), regression=True),
     "cost-sensitive-tree": Method(

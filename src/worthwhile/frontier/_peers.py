@@ -49,13 +49,14 @@ class Priced(CostAware):
         """The given trade-off."""
         return [dict(step) for step in self.grid]
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model and price it."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         # Categories become numbers in the order of their mean targets; a plain table stays as it is.
         values, _, costs = self._read_training(X, y)
         if self.n_best is not None:
-            values = self._masked(values, y, costs)
-        model = self._fresh().fit(values, y)
+            values = self._masked(values, y, costs, weight)
+        model = self._fresh().fit(values, y, **weight)
         self.policy_ = _policy(model, costs)
         if self.policy_.output.classes is not None:
             self.classes_ = self.policy_.output.classes
@@ -67,9 +68,9 @@ class Priced(CostAware):
         """An unfitted copy; CatBoost's lists of penalties make ``clone`` refuse its models."""
         return copy.deepcopy(self.model)
 
-    def _masked(self, values: Any, y: Any, costs: Costs) -> Any:
+    def _masked(self, values: Any, y: Any, costs: Costs, weight: Params) -> Any:
         """Columns that were not selected become constant, so no tree uses them."""
-        first = self._fresh().fit(values, y)
+        first = self._fresh().fit(values, y, **weight)
         gain = np.asarray(first.booster_.feature_importance("gain"), dtype=np.float64)
         price = as_floats(costs.own)
         worth = gain / np.maximum(price, price[price > 0].min() / 1e3 if (price > 0).any() else 1.0)

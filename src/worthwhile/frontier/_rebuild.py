@@ -11,14 +11,16 @@ from worthwhile.frontier._methods import Task, read_methods
 from worthwhile.frontier._stages import cut
 
 
-def train_choice(choice: Choice, X: Any, y: Any, costs: Any = None, random_state: int = 0) -> Any:
+def train_choice(
+    choice: Choice, X: Any, y: Any, costs: Any = None, random_state: int = 0, *, qid: Any = None
+) -> Any:
     """Fit the model that a comparison chose, on all the rows given.
 
     Parameters
     ----------
     choice : Choice
         From ``Comparison.best(budget=...)``; parameters and stage are those of the first split.
-    X, y, costs
+    X, y, costs, qid
         As for :func:`~worthwhile.compare`.
     random_state : int, default=0
         Seed of the method.
@@ -41,12 +43,14 @@ def train_choice(choice: Choice, X: Any, y: Any, costs: Any = None, random_state
     point = choice.points[0]
     if not point.params and point.stage is None:
         return None
-    rows, _, _ = _read(X, y, costs)
-    estimator = make_method(choice.method, X, y, costs, random_state)
+    rows, _, _ = _read(X, y, costs, qid)
+    estimator = make_method(choice.method, X, y, costs, random_state, qid=qid)
     return cut(train(estimator, point.params, rows), point.stage)
 
 
-def make_method(name: str, X: Any, y: Any, costs: Any = None, random_state: int = 0) -> Any:
+def make_method(
+    name: str, X: Any, y: Any, costs: Any = None, random_state: int = 0, *, qid: Any = None, weight: Any = None
+) -> Any:  # fmt: skip
     """An unfitted estimator of a method by name, set up for the data; for ``BudgetSearchCV``.
 
     Examples
@@ -56,6 +60,6 @@ def make_method(name: str, X: Any, y: Any, costs: Any = None, random_state: int 
     >>> type(make_method("greedy-miser", heart.data, heart.target, heart.costs)).__name__
     'GreedyMiserClassifier'
     """
-    rows, resolved, n_classes = _read(X, y, costs)
+    rows, resolved, n_classes = _read(X, y, costs, qid, weight)
     task = Task(rows, resolved, n_classes, random_state)
     return read_methods([name], task)[name].build(task)

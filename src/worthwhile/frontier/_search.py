@@ -63,7 +63,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         Folds. A number keeps classes in proportion, and queries and groups whole.
     scoring : str or callable, optional
         What to be best in, larger is better; None is the estimator's own score. A callable that
-        takes ``qid`` gets it.
+        takes ``qid`` gets it. By name: scikit-learn's, or "ndcg", "precision@5" or "run_precision@5"
+        of rankings.
+    positive : label, optional
+        Which of two classes a score such as "f1" is about; by default the second of the sorted ones.
     confidence : float, default=0.95
         With what probability the mean bill of new rows is to stay within the budget.
     horizon : number, optional
@@ -173,6 +176,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         trade_off: Any = None,
         cv: Any = 5,
         scoring: Any = None,
+        positive: Any = None,
         confidence: float = 0.95,
         horizon: float | None = None,
         refine: int = 2,
@@ -189,6 +193,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.trade_off = trade_off
         self.cv = cv
         self.scoring = scoring
+        self.positive = positive
         self.confidence = confidence
         self.horizon = horizon
         self.refine = refine
@@ -217,7 +222,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         """
         limit = self._check()
         rows, groups = _read_rows(X, y, sample_weight, groups, qid)
-        judge = Judge.of(self.estimator, self.scoring, rows.y)
+        judge = Judge.of(self.estimator, self.scoring, rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
         estimator, journal = self._open_journal(rows, groups, folds)
@@ -268,6 +273,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             "cv": digest(folds),
             "scoring": identify_scoring(self.scoring, self.scoring_name),
         }
+        if self.positive is not None:
+            identity["positive"] = digest(repr(self.positive))
         journal = Journal(self.resume, identity, is_unit)
         estimator = as_searchable(self.estimator)
         if estimator.get_params(deep=False).get("random_state", 0) is None:

@@ -18,7 +18,7 @@ from worthwhile._progress import progress
 from worthwhile.costs import QUANTA_PER_UNIT
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, is_number
-from worthwhile.frontier._measure import Indices, Ints, Judge, LabelledRows, run_unit, takes
+from worthwhile.frontier._measure import Indices, Ints, Judge, LabelledRows, grid_of, run_unit
 
 Floats = npt.NDArray[np.float64]
 
@@ -61,8 +61,7 @@ def make_candidates(
         steps = trade_off
         if steps is None:
             model = clone(estimator).set_params(**further)
-            queries = rows.qid is not None and takes(model.trade_off_grid, "qid")
-            steps = model.trade_off_grid(rows.X, rows.y, **({"qid": rows.qid} if queries else {}))
+            steps = grid_of(model, rows)
         candidates += [Candidate({**further, **step}, family) for step in steps]
     if not candidates:
         raise ValueError("the trade-off has no points: give trade_off=[{...}, ...].")

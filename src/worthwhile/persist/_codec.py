@@ -16,6 +16,7 @@ from worthwhile.costs import Costs
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist._archive import read_array, write_array
 from worthwhile.policy.base import Policy
+from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.foreign import Foreign
 from worthwhile.policy.output import Output
 
@@ -102,9 +103,11 @@ class Encoder:
         if policy.kind not in POLICIES:
             raise TypeError(f"a policy of kind {policy.kind!r} cannot be stored in a model file.")
         settings, arrays = policy.state()
-        columns = {} if policy.columns is None else {"columns": policy.columns.to_dict()}
+        more = {} if policy.columns is None else {"columns": policy.columns.to_dict()}
+        if policy.output.calibration is not None:
+            more["calibration"] = self.encode(policy.output.calibration.to_dict())
         return {
-            **columns,
+            **more,
             "kind": policy.kind,
             "costs": policy.costs.to_dict(),
             "output": policy.output.kind,
@@ -214,7 +217,7 @@ class Decoder:
 
     def policy(self, content: Any) -> Policy:
         """Build a policy; it checks its own arrays."""
-        optional = {"columns"} if isinstance(content, dict) and "columns" in content else set()
+        optional = {"columns", "calibration"} & set(content if isinstance(content, dict) else ())
         check_keys(content, POLICY_KEYS | optional, "a policy")
         if content["kind"] not in POLICIES:
             raise BadModelFile(
@@ -244,7 +247,14 @@ class Decoder:
                 raise BadModelFile(
                     f"a policy of kind {content['kind']!r} has no {what} {str(min(unknown, key=str))[:40]!r}."
                 )
-        return built.with_columns(self._columns(content["columns"], costs)) if optional else built
+        if "columns" in optional:
+            built = built.with_columns(self._columns(content["columns"], costs))
+        if "calibration" in optional:
+            if classes is None:
+                raise BadModelFile("numbers are not calibrated, and this policy predicts numbers.")
+            map_ = Calibration.from_dict(self.decode(content["calibration"]), len(classes))
+            built = built.calibrated(map_)
+        return built
 
     def _columns(self, content: Any, costs: Costs) -> Columns:
         columns = Columns.from_dict(content)

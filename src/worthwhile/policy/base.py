@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from worthwhile.columns import Columns
 from worthwhile.costs import NO_LIMIT, Costs, FlatCosts
+from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.foreign import Foreign, digest_of
 from worthwhile.policy.output import Output
 
@@ -131,6 +132,13 @@ class Policy(ABC):
         vars(twin).pop("_fingerprint", None)
         return twin
 
+    def calibrated(self, calibration: Calibration) -> Self:
+        """The same policy, which buys and predicts the same, with probabilities through this map."""
+        twin = copy.copy(self)
+        twin.output = self.output.calibrated(calibration)
+        vars(twin).pop("_fingerprint", None)
+        return twin
+
     @property
     @abstractmethod
     def reads(self) -> npt.NDArray[np.intp]:
@@ -156,7 +164,9 @@ class Policy(ABC):
         """The same policy at other prices."""
         if costs == self.costs:
             return self
-        return self._priced(costs).with_columns(self.columns)
+        twin = self._priced(costs).with_columns(self.columns)
+        calibration = self.output.calibration
+        return twin if calibration is None else twin.calibrated(calibration)
 
     def _priced(self, costs: Costs) -> Policy:
         return type(self).from_state(costs, self.output, self.state())
@@ -226,6 +236,8 @@ class Policy(ABC):
             digest.update(repr(None if classes is None else classes.tolist()).encode())
             if self.columns is not None:
                 digest.update(json.dumps(self.columns.to_dict()).encode())
+            if self.output.calibration is not None:
+                _update(digest, self.output.calibration.to_dict())
             _update(digest, self._identity())
             self._fingerprint = digest.hexdigest()[:16]
         return self._fingerprint

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from worthwhile.core import links
 from worthwhile.core.quiet import quiet
+from worthwhile.policy.calibration import Calibration
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -29,6 +30,9 @@ class Output:
         each class, then the weights of each class, which give the probabilities).
     classes : array, optional
         Labels; None for regression.
+    calibration : Calibration, optional
+        What turns the model's own probabilities into those that are told. Predictions, and with
+        them whatever a policy decides by, stay as without it.
 
     Examples
     --------
@@ -38,7 +42,9 @@ class Output:
     ['yes', 'no']
     """
 
-    def __init__(self, kind: str, classes: Array | None = None) -> None:
+    def __init__(
+        self, kind: str, classes: Array | None = None, calibration: Calibration | None = None
+    ) -> None:
         if kind not in KINDS:
             raise ValueError(f"output kind is {kind!r}: it is one of {', '.join(KINDS)}.")
         numbers = kind in ("value", "log-value")
@@ -46,6 +52,16 @@ class Output:
             raise ValueError(f"output kind {kind!r} {'has no' if numbers else 'needs'} classes.")
         self.kind = kind
         self.classes = classes
+        self.calibration = calibration
+
+    @property
+    def plain(self) -> Output:
+        """The same without its calibration: what decisions go by."""
+        return self if self.calibration is None else Output(self.kind, self.classes)
+
+    def calibrated(self, calibration: Calibration) -> Output:
+        """The same with this calibration."""
+        return Output(self.kind, self.classes, calibration)
 
     @property
     def n_raw(self) -> int | None:
@@ -59,7 +75,8 @@ class Output:
     @property
     def has_probabilities(self) -> bool:
         """Whether :meth:`probabilities` can be asked for."""
-        return self.kind in ("log-odds", "logits", "probabilities", "votes")
+        shares = self.kind in ("log-odds", "logits", "probabilities", "votes")
+        return shares or self.calibration is not None
 
     def winner(self, raw: Floats) -> npt.NDArray[np.intp]:
         """Index of the predicted class; ties go to the lower one."""
@@ -82,6 +99,8 @@ class Output:
     @quiet
     def probabilities(self, raw: Floats) -> Floats:
         """Probability of each class, (n, n_classes)."""
+        if self.calibration is not None:
+            return self.calibration(self.logs(raw))
         if self.kind == "log-odds":
             positive = links.sigmoid(raw[:, 0])
             return np.column_stack([1.0 - positive, positive])
@@ -95,6 +114,18 @@ class Output:
             shares: Floats = weights / links.row_sums(weights)[:, None]
             return shares
         raise AttributeError(f"a model with {self.kind} output has no probabilities: use predict.")
+
+    @quiet
+    def logs(self, raw: Floats) -> Floats:
+        """Logarithms of the model's own probabilities, (n, n_classes): what a calibration starts from.
+
+        Scores that are no probabilities are taken as if they were logits.
+        """
+        if self.kind in ("log-odds", "score"):
+            return np.column_stack([links.log_sigmoid(-raw[:, 0]), links.log_sigmoid(raw[:, 0])])
+        if self.kind in ("logits", "scores"):
+            return links.log_softmax(raw)
+        return links.log_shares(self.plain.probabilities(raw))
 
     @quiet
     def decision(self, raw: Floats) -> Floats:

@@ -3,7 +3,8 @@
 ``weights`` reads weights of rows and classes, ``validation`` gives validation rows, ``queries`` reads
 queries, ``encoding`` knows what the columns of a table are and what a method makes of them;
 ``covering`` finds the points of a sweep, ``choosing`` takes one of them where nobody said which;
-``calibration`` makes probabilities of scores; ``proximal`` has the penalty of prices and fees, and the
+``calibration`` makes probabilities of scores, ``calibrated_fit`` such that hold on rows not seen;
+``proximal`` has the penalty of prices and fees, and the
 accelerated method that minimises under it; ``importances`` says what features are worth to a fitted
 model; ``deprecation`` knows old names.
 """

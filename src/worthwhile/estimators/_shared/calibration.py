@@ -1,14 +1,14 @@
-"""Scores to probabilities: the one slope that fits the labels best.
-
-Platt scaling without its intercept, so that which class wins does not change.
-"""
+"""Scores to probabilities: the slope, the sigmoid or the rising line that fits the labels best."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
+from sklearn.isotonic import IsotonicRegression
 
 from worthwhile.core import links
+from worthwhile.policy.calibration import Calibration
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,6 +23,8 @@ MOST_STEPS = 50
 
 def best_slope(score: Floats, codes: npt.NDArray[np.intp], weight: Floats | None = None) -> float:
     """Slope that makes scores the best log-odds or logits (least log-loss), by Newton's method.
+
+    Platt scaling without its intercept, so that which class wins does not change.
 
     Parameters
     ----------
@@ -54,3 +56,67 @@ def best_slope(score: Floats, codes: npt.NDArray[np.intp], weight: Floats | None
             return new
         slope = new
     return slope
+
+
+def fit_map(kind: str, logs: Floats, codes: npt.NDArray[np.intp], weight: Floats) -> Calibration:
+    """The map of a kind that makes probabilities fit the labels of rows that did not train them best.
+
+    Parameters
+    ----------
+    kind : {"temperature", "sigmoid", "isotonic"}
+        See :class:`~worthwhile.policy.calibration.Calibration`.
+    logs : float64 (n, n_classes)
+        Logarithms of the probabilities.
+    codes, weight : arrays (n,)
+        Class and weight of each row.
+    """
+    n_classes = logs.shape[1]
+    if kind == "isotonic":
+        columns = [1] if n_classes == 2 else range(n_classes)
+        lines = [_rising_line(np.exp(logs[:, k]), codes == k, weight) for k in columns]
+        first = np.cumsum([0, *(len(x) for x, _ in lines)])
+        corners = {
+            "x": np.concatenate([x for x, _ in lines]),
+            "y": np.concatenate([y for _, y in lines]),
+        }
+        return Calibration(kind, {**corners, "first": first.astype(np.int64)})
+    slope, bias = best_slope(logs, codes, weight), np.zeros(n_classes)
+    if kind == "sigmoid":
+        slope, bias = _sigmoid(logs, codes, weight, slope)
+    return Calibration(kind, {"slope": np.array([slope]), "bias": bias})
+
+
+def _sigmoid(
+    logs: Floats, codes: npt.NDArray[np.intp], weight: Floats, start: float
+) -> tuple[float, Floats]:
+    """Slope, and a constant per class, of least log-loss; the constants add up to 0."""
+    n, n_classes = logs.shape
+    share = weight / weight.sum()
+    hit = np.zeros((n, n_classes))
+    hit[np.arange(n), codes] = 1.0
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        raw = at[0] * logs + at[1:]
+        apart = share[:, None] * (links.softmax(raw) - hit)
+        # A little against constants that a class of very few rows would send to infinity.
+        pull = at[1:] / n
+        value = -np.add.reduce(share * links.log_softmax(raw)[np.arange(n), codes])
+        gradient = np.append(np.add.reduce((apart * logs).ravel()), apart.sum(axis=0) + pull)
+        return float(value + at[1:] @ pull / 2), gradient
+
+    bounds = [(FLATTEST, STEEPEST), *[(None, None)] * n_classes]
+    found = minimize(loss, np.append(start, np.zeros(n_classes)), jac=True, bounds=bounds)
+    return float(found.x[0]), np.asarray(found.x[1:] - found.x[1:].mean())
+
+
+def _rising_line(
+    share: Floats, is_class: npt.NDArray[np.bool_], weight: Floats
+) -> tuple[Floats, Floats]:
+    """Corners of the line that never falls and fits best; it stays clear of 0 and 1 by half a row."""
+    line = IsotonicRegression(y_min=0.0, y_max=1.0).fit(share, is_class, sample_weight=weight)
+    edge = 0.5 / (len(share) + 1)
+    x, y = line.X_thresholds_, np.clip(line.y_thresholds_, edge, 1.0 - edge)
+    x, first = np.unique(x, return_index=True)
+    if len(x) == 1:
+        return np.array([x[0], x[0] + 1.0]), np.repeat(y[first], 2)
+    return x.astype(np.float64), y[first].astype(np.float64)

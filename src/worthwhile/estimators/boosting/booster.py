@@ -105,6 +105,7 @@ class BoosterSettings:
     force_split: bool = False
     half: bool = True
     category_smooth: float = 10.0
+    l2: float = 0.0
 
 
 @dataclass
@@ -314,7 +315,7 @@ class Booster:
         return means
 
     def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
-        """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
+        """Gradient sum over curvature sum (and ``l2``) of every node; 0 where there is no curvature."""
         if grown.hessians is not None:
             below = np.ldexp(grown.hessians[:, None].astype(np.float64), -CURVATURE_BITS)
         else:
@@ -326,7 +327,8 @@ class Booster:
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
         above = np.array(grown.total).astype(np.float64)[:, 1:]
-        steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+        whole = below + math.ldexp(self.settings.l2, self.data.power)
+        steps = np.divide(above, whole, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
         return np.ldexp(steps, -rounded.exponent)
 

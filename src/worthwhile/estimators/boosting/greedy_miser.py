@@ -316,6 +316,10 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
     class_weight : dict or "balanced", optional
         Weights of the classes by label; "balanced" gives all classes the same. They multiply
         ``sample_weight``, and count on held-out rows too, not on those given as ``validation``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold: mapped by what five models, each trained without a fifth of the rows,
+        say about that fifth. Purchases and predictions stay as they are; "temperature" keeps the
+        order of the probabilities too. Under a budget, and after :meth:`at`, the map is the same.
 
     Attributes
     ----------
@@ -388,6 +392,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         categorical: Any = None,
         dates: Any = None,
         class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         super().__init__(
             lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
@@ -400,6 +405,7 @@ class GreedyMiserClassifier(CostAwareClassifier, Miser):
         )  # fmt: skip
         self.leaves = leaves
         self.class_weight = class_weight
+        self.calibrate = calibrate
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None

@@ -57,7 +57,7 @@ class EarlyExit(CostAware, ABC):
             )
         _, _, costs = self._read_training(X, y, like=model)
         inner = model._inner_policy
-        policy = TreePolicy(costs, inner.output, inner.trees)
+        policy = TreePolicy(costs, inner.output.plain, inner.trees)
         if (policy.output.classes is None) == hasattr(self, "predict_proba"):
             raise TypeError(
                 f"model is a {type(model).__name__}: give a classifier to EarlyExitClassifier and a regressor to "

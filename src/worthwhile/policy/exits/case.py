@@ -83,7 +83,7 @@ class StagedCase(Case):
         policy = self._policy
         if not policy.alone or self._stage == 0:
             return False
-        probabilities = policy.output.probabilities(self.answer()[None, :])
+        probabilities = policy.output.plain.probabilities(self.answer()[None, :])
         return bool(probabilities.max() > policy.levels[self._stage - 1])
 
     def start_stage(self) -> None:

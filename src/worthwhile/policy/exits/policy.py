@@ -172,7 +172,7 @@ class ExitPolicy(Policy):
         level = float(self.levels[number])
         stays = np.ones(len(raw), dtype=bool)
         if self.alone:
-            np.less_equal(self.output.probabilities(output).max(axis=1), level, out=stays)
+            np.less_equal(self.output.plain.probabilities(output).max(axis=1), level, out=stays)
         else:
             score = np.ascontiguousarray(output[:, 0])
             exits.leave(score, bounds, QUERY_RULES.index(self.rule), level, self.keep, stays)
