@@ -7,7 +7,7 @@ import pytest
 from tests.attack.session_subjects import subjects
 from tests.attack.sessions import attack, replay
 from worthwhile import Session
-from worthwhile.policy.base import Till
+from worthwhile.policy.till import Till
 
 PIECES, SEQUENCES = 10, 50
 

@@ -10,14 +10,8 @@ import numpy.typing as npt
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Floats, State
-from worthwhile.policy.linear_tree import (
-    Ints,
-    LinearTree,
-    LinearTreeCase,
-    LinearTreePolicy,
-    _Lists,
-    _Plan,
-)
+from worthwhile.policy.linear_tree import Ints, LinearTree, LinearTreePolicy, _Plan
+from worthwhile.policy.linear_tree_case import LinearTreeCase, Lists
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
 
@@ -86,7 +80,7 @@ class TreeInputsPolicy(LinearTreePolicy):
     def begin(self) -> LinearTreeCase:
         """Start a row at the root."""
         if self._lists is None:
-            self._lists = _Lists(self)
+            self._lists = Lists(self)
         return TreeInputsCase(self._lists, self.costs.flat.evaluation, self)
 
     def _columns(self, X: Floats, rows: npt.NDArray[np.int64], node: int, plan: _Plan) -> Floats:
@@ -122,7 +116,7 @@ class TreeInputsPolicy(LinearTreePolicy):
 class TreeInputsCase(LinearTreeCase):
     """One row: a tree's output is known once all its features are."""
 
-    def __init__(self, lists: _Lists, evaluation: int, policy: TreeInputsPolicy) -> None:
+    def __init__(self, lists: Lists, evaluation: int, policy: TreeInputsPolicy) -> None:
         super().__init__(lists, evaluation)
         self._policy = policy
         self._outputs_known: dict[int, float] = {}

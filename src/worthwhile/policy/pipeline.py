@@ -15,11 +15,11 @@ from worthwhile.policy.base import (
     Outcome,
     Policy,
     State,
-    Till,
     read_inner,
 )
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
+from worthwhile.policy.till import Till
 
 READ_ALONE = ("trees", "whole")
 """Policies to which it makes no difference whether they know more inputs than they asked for."""

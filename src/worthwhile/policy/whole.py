@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, Till
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from worthwhile.policy.foreign import Foreign, try_out
 from worthwhile.policy.output import Output
+from worthwhile.policy.till import Till
 
 METHODS = ("predict_proba", "decision_function", "predict", "call")
 

@@ -15,7 +15,8 @@ from worthwhile.columns import Column
 from worthwhile.core.quiet import quiet
 from worthwhile.costs import as_float, budget_quanta, to_quanta
 from worthwhile.exceptions import BudgetExceeded, CostsError, SessionError
-from worthwhile.policy.base import Bundle, Policy, Till
+from worthwhile.policy.base import Bundle, Policy
+from worthwhile.policy.till import Till
 from worthwhile.runtime._stored import (
     Stated,
     Storable,

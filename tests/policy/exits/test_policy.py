@@ -15,10 +15,11 @@ from worthwhile import Costs
 from worthwhile.core.queries import Queries
 from worthwhile.core.trees import Trees
 from worthwhile.core.walks import staged as exits
-from worthwhile.policy.base import Policy, Till
+from worthwhile.policy.base import Policy
 from worthwhile.policy.exits.case import ranked_scores, staying
 from worthwhile.policy.exits.policy import QUERY_RULES, ExitPolicy
 from worthwhile.policy.output import Output
+from worthwhile.policy.till import Till
 from worthwhile.policy.trees import TreePolicy
 
 

@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from worthwhile.costs import as_float, budget_quanta
-from worthwhile.policy.base import Policy, Till
+from worthwhile.policy.base import Policy
+from worthwhile.policy.till import Till
 
 
 def explain_rows(

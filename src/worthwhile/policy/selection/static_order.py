@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Floats, Outcome, State, Till
+from worthwhile.policy.base import Bundle, Floats, Outcome, State
 from worthwhile.policy.output import Output
 from worthwhile.policy.selection.learned import (
     CHUNK,
@@ -24,6 +24,7 @@ from worthwhile.policy.selection.rows import (
     RowStates,
     expand,
 )
+from worthwhile.policy.till import Till
 
 
 class StaticOrderPolicy(FactorPolicy):
