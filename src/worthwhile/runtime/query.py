@@ -23,8 +23,9 @@ from worthwhile.runtime._stored import (
     write_prices,
     write_values,
 )
+from worthwhile.runtime._told import Feature
 from worthwhile.runtime.ledger import Ledger
-from worthwhile.runtime.session import Feature, Session
+from worthwhile.runtime.session import Session
 
 Item = tuple[int, int]
 """Document and feature."""

@@ -5,7 +5,8 @@ Stands on ``runtime`` and ``persist`` alone; a model is used without a compiler.
 1. through ``_app`` (limits, headers, one shape for errors) to ``_api`` (programs; ``_schemas`` says what
    requests and answers look like) or ``_pages`` (people), with ``_keys`` saying who is calling;
 2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once;
-3. to ``_operations``, what is written and read, on ``_database`` (SQLite or PostgreSQL).
+3. to ``_operations`` and, for keys, ``_key_operations``: what is written and read, on ``_database`` (SQLite or
+   PostgreSQL), with ``_audit`` saying who did what when.
 
 Around it: ``_settings`` (file, environment, options), ``_metrics`` (Prometheus), ``_errors``,
 ``_upkeep`` (check before an upgrade, retention).
@@ -14,8 +15,8 @@ Around it: ``_settings`` (file, environment, options), ``_metrics`` (Prometheus)
 from worthwhile.serve._app import create_app
 from worthwhile.serve._database import open_database
 from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._key_operations import list_keys, revoke_key
 from worthwhile.serve._keys import new_key
-from worthwhile.serve._operations import list_keys, revoke_key
 from worthwhile.serve._settings import Limits, Settings
 from worthwhile.serve._upkeep import check_cases, retain
 

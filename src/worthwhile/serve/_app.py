@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import worthwhile
 from worthwhile.serve import _api as api
-from worthwhile.serve import _operations as operations
 from worthwhile.serve import _pages as pages
 from worthwhile.serve._cases import Cases
 from worthwhile.serve._database import open_database
 from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._key_operations import list_keys
 from worthwhile.serve._keys import Keys
 from worthwhile.serve._metrics import Metrics
 from worthwhile.serve._models import Models
@@ -39,7 +39,7 @@ def create_app(settings: Settings) -> FastAPI:
         models = Models(database)
         for path in settings.models:
             models.add(path)
-        keys = database.write_now(operations.list_keys)
+        keys = database.write_now(list_keys)
         active = [key for key in keys if key.revoked is None]
         if not settings.is_local and not active:
             raise ValueError(

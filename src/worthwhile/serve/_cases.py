@@ -20,6 +20,7 @@ from worthwhile.costs import Costs, as_float, budget_quanta, to_quanta
 from worthwhile.exceptions import CostsError, SessionError
 from worthwhile.runtime import UNAVAILABLE, Session
 from worthwhile.serve import _operations as operations
+from worthwhile.serve._audit import now
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
@@ -67,7 +68,7 @@ class Cases:
         }
         reserved = self._limit_by_key(caller, model, options)
         session = _begin(model, options)
-        moment = operations.now()
+        moment = now()
         stored = StoredCase(
             f"case-{secrets.token_urlsafe(16)}", caller.id, request.get("label") or "", model.name, model.version,
             options, 0, 0, reserved, "open", None, moment, moment,

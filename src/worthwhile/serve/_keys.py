@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from worthwhile.costs import budget_quanta
-from worthwhile.serve import _operations as operations
+from worthwhile.serve import _key_operations as operations
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
-from worthwhile.serve._operations import StoredKey
+from worthwhile.serve._key_operations import StoredKey
 
 STAYS = timedelta(hours=12)
 """How long a browser stays signed in."""
