@@ -1,6 +1,12 @@
-"""What features cost: prices, groups with a shared fee, the price of evaluating a stage."""
+"""What features cost: prices, groups with a shared fee, the price of evaluating a stage.
 
-from worthwhile.costs._costs import Costs, Group
+``_reading`` reads what is given, on ``_money`` (whole quanta); ``_price_list`` holds what was described;
+``_costs`` is the public class on it: what sets of features cost, by ``_flat`` (plain arrays, the bill), and other
+forms of the list (``_forms``, ``_yaml``, ``_measure``). ``_errors`` reads what mistakes cost, ``_kinds`` which
+columns are what.
+"""
+
+from worthwhile.costs._costs import Costs
 from worthwhile.costs._errors import error_price, read_errors
 from worthwhile.costs._flat import FlatCosts
 from worthwhile.costs._kinds import read_kinds
@@ -19,6 +25,7 @@ from worthwhile.costs._money import (
     budget_quanta,
     to_quanta,
 )
+from worthwhile.costs._price_list import Group
 
 __all__ = [
     "EXACT",

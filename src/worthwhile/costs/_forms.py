@@ -10,7 +10,8 @@ from worthwhile.costs._money import EXACT, as_decimal, as_text, to_quanta
 from worthwhile.exceptions import CostsError
 
 if TYPE_CHECKING:
-    from worthwhile.costs._costs import Costs, Group
+    from worthwhile.costs._costs import Costs
+    from worthwhile.costs._price_list import Group
 
 
 def some_columns(

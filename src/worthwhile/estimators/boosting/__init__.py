@@ -1,7 +1,8 @@
 """Greedy Miser (Xu, Weinberger, Chapelle 2012): boosted trees that pay for features.
 
-``greedy_miser`` has the two estimators; ``_parameters`` and ``_base`` are what they share: the
-constructor, and ``fit``. A fit hands its data to ``_rounds``, the loop over rounds with its trace.
+``greedy_miser_classifier`` and ``greedy_miser_regressor`` have the two estimators; what they share is
+the constructor (``_parameters``), one fit (``_base``, with the rows in ``_training``) and the way from one
+``lam`` to others (``_trade_off``). A fit hands its data to ``_rounds``, the loop over rounds with its trace.
 Each round asks a loss (``losses``; ``_target_losses`` for numbers besides the squared error,
 ``_lambdarank`` for queries) for gradients and has ``booster`` grow trees on them, with the kernels of
 :mod:`worthwhile.core.boosting`. ``feature_subsets`` is the paper's baseline: stage-wise regression on
@@ -9,6 +10,7 @@ cheap features only.
 """
 
 from worthwhile.estimators.boosting.feature_subsets import FeatureSubsets
-from worthwhile.estimators.boosting.greedy_miser import GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.estimators.boosting.greedy_miser_classifier import GreedyMiserClassifier
+from worthwhile.estimators.boosting.greedy_miser_regressor import GreedyMiserRegressor
 
 __all__ = ["FeatureSubsets", "GreedyMiserClassifier", "GreedyMiserRegressor"]

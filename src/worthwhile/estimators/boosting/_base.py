@@ -1,28 +1,24 @@
-"""What both Greedy Misers share: fit, traces, and the way from one trade-off to another."""
+"""What both Greedy Misers share: reading the data, one fit, its trace, and the fitted model at a stage."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from worthwhile._messages import warn_once
 from worthwhile.core.boosting.leaves import add_values
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import say_if_cold
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
-from worthwhile.costs import Costs, as_floats
-from worthwhile.estimators._shared.choosing import one_standard_error
-from worthwhile.estimators._shared.covering import covering, mean_bill, sample
+from worthwhile.costs import Costs
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.queries import read_qid
 from worthwhile.estimators._shared.validation import (
@@ -31,10 +27,11 @@ from worthwhile.estimators._shared.validation import (
     read_query_validation,
     read_validation,
 )
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.boosting._parameters import MiserParameters
 from worthwhile.estimators.boosting._rounds import Earlier, Plan, Rounds, Score
-from worthwhile.estimators.boosting.booster import BinnedData, Booster, assemble
+from worthwhile.estimators.boosting._training import Training
+from worthwhile.estimators.boosting.booster import BinnedData, assemble
 from worthwhile.estimators.boosting.losses import Loss
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
@@ -43,49 +40,9 @@ Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.intp]
 
-GRID_ROUNDS = 100
-"""Rounds of the models whose bills make a grid, at most."""
-NOTHING_SAVED = (
-    "lam is 0: every feature that helps is bought, whatever its price, and nothing is saved. Set lam='auto' for "
-    "the cheapest model that is as good on held-out rows, a larger lam (see lam_max), or search with BudgetSearchCV"
-)
-
-SHARE_TO_CHOOSE = 0.2
-"""Of the rows, held out where ``lam`` is to be chosen."""
-
-
-class Training:
-    """Everything read and checked, ready for the booster."""
-
-    def __init__(
-        self, X: Array, y: Floats, weight: Floats | None, costs: Costs, qid: Array | None = None
-    ) -> None:
-        weight, X, y, qid = drop_weightless(weight, X, y, qid)
-        self.X, self.y, self.weight, self.costs, self.qid = X, y, weight, costs, qid
-        self.qid_held: Array | None = None
-        self.weight_held: Floats | None = None
-        self.X_held: Array | None = None
-        self.y_held: Floats | None = None
-        self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
-        self.categorical: npt.NDArray[np.bool_] | None = None
-
-    def set_aside(self, kept: npt.NDArray[np.intp], held: npt.NDArray[np.intp]) -> None:
-        """Hold rows out for validation."""
-        self.X_held, self.y_held = self.X[held], self.y[held]
-        self.X, self.y = self.X[kept], self.y[kept]
-        if self.weight is not None:
-            self.weight, self.weight_held = self.weight[kept], self.weight[held]
-        if self.qid is not None:
-            self.qid, self.qid_held = self.qid[kept], self.qid[held]
-
-    def bin(self, threads: Threads) -> BinnedData:
-        """Bin the rows and those held out."""
-        others = [] if self.X_held is None else [self.X_held]
-        return BinnedData.prepare(self.X, threads, self.weight, others, self.categorical)
-
 
 class Miser(MiserParameters, ABC):
-    """Fit, path and trade-off of both Greedy Misers."""
+    """Fit of both Greedy Misers with one ``lam``, and what can be done with a fitted model."""
 
     policy_: TreePolicy
     _style = "native"
@@ -196,58 +153,6 @@ class Miser(MiserParameters, ABC):
             )
         say_if_cold(add_values)
 
-    @abstractmethod
-    def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
-        """How good the fitted model is on each of some rows (queries, with ``qid``)."""
-
-    def _fit_chosen(
-        self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any = None
-    ) -> Self:
-        """Fit with the ``lam`` of the user, or choose one."""
-        if isinstance(self.lam, str):
-            going_on = self.warm_start and hasattr(self, "policy_")
-            choices = [(self.lam_, 0.0)] if going_on else self._choose_lam(
-                X, y, sample_weight, validation, qid
-            )  # fmt: skip
-            for lam, least in choices:
-                model = self._copy_with(lam)._fit(X, y, sample_weight, validation, qid=qid)
-                if float(model.cost(X).mean()) >= least:
-                    break
-            self.__dict__.update({**vars(model), "lam": self.lam})
-            return self
-        self._fit(X, y, sample_weight, validation, qid=qid)
-        flat = self.costs_.flat
-        if self.lam == 0 and self.costs is not None and (flat.price.any() or flat.fee.any()):
-            warn_once(NOTHING_SAVED, 4)
-        return self
-
-    def _copy_with(self, lam: float) -> Self:
-        return copy.copy(self).set_params(lam=lam)
-
-    def _choose_lam(
-        self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any
-    ) -> list[tuple[float, float]]:
-        """Values of ``lam`` to take, best first, and the mean bill that tells that one came out as meant.
-
-        The first is the cheapest of the grid within one standard error of the best on rows not
-        seen. On all rows it may just miss a split that it took on fewer: then the next is taken.
-        """
-        probe = copy.copy(self).set_params(lam=0.0, warm_start=False, validation_fraction=None)
-        if validation is None:
-            seed = 0 if self.random_state is None else self.random_state
-            probe.set_params(validation_fraction=SHARE_TO_CHOOSE, random_state=seed)
-        queries = {} if qid is None else {"qid": qid}
-        lams = [float(entry["lam"]) for entry in self.trade_off_grid(X, y, **queries)]
-        models, training = probe._path(X, y, lams, sample_weight, validation, qid)
-        held, targets = training.X_held, training.y_held
-        assert held is not None
-        assert targets is not None
-        bills = [mean_bill(model._inner_policy, held) for model in models]
-        scores = [model._row_scores(held, targets, training.qid_held) for model in models]
-        weight = training.weight_held if training.qid_held is None else None
-        best = one_standard_error(bills, np.array(scores), weight)
-        return [(lam, bills[best] / 2) for lam in lams[best:-1]] + [(lams[-1], 0.0)]
-
     def _fit(
         self,
         X: Any,
@@ -351,106 +256,6 @@ class Miser(MiserParameters, ABC):
         total, acquired = at(training.X)
         order = self._made(self.purchase_order_)
         return Earlier(self.n_rounds_, order, total, acquired, *at(training.X_held))
-
-    def fit_path(
-        self,
-        X: Any,
-        y: Any,
-        lams: Sequence[float],
-        sample_weight: Any = None,
-        *,
-        validation: Any = None,
-        qid: Any = None,
-    ) -> list[Self]:
-        """Fit one model for each ``lam``; they share the reading and binning of the data.
-
-        Parameters
-        ----------
-        X, y, sample_weight, validation, qid
-            As for ``fit``.
-        lams : sequence of float
-            Values of ``lam``.
-
-        Returns
-        -------
-        list of fitted estimators, in the order of ``lams``
-        """
-        return self._path(X, y, lams, sample_weight, validation, qid)[0]
-
-    def _path(
-        self, X: Any, y: Any, lams: Sequence[float], sample_weight: Any, validation: Any, qid: Any
-    ) -> tuple[list[Self], Training]:
-        """One model for each ``lam``, and the rows they were trained on."""
-        self._begin()
-        training = self._read_all(X, y, sample_weight, validation, qid)
-        fitted = []
-        with Threads(count_threads(self.n_jobs)) as threads:
-            data = training.bin(threads)
-            for lam in lams:
-                model = self._copy_with(lam)
-                model._validate_params()
-                fitted.append(model._boost(training, data, threads))
-        return fitted, training
-
-    # The trade-off --------------------------------------------------------------------------------
-
-    def lam_max(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> float:
-        """Return the ``lam`` from which on nothing that has a price is bought.
-
-        It is the largest ratio of gain to price among the first splits. The paper does not print its
-        grid; above this value no split pays for itself.
-        """
-        probe = copy.copy(self)
-        probe.seed_ = 0
-        probe.validation_fraction = None
-        training = probe._read_all(X, y, sample_weight, None, qid)
-        settings = probe._settings()
-        with Threads(count_threads(self.n_jobs)) as threads:
-            data = training.bin(threads)
-            booster = Booster(data, training.costs.flat, settings, threads)
-            loss = probe._loss_of(training.y, training.weight, training.qid)
-            base = self._base_of(loss)
-            gradients = np.empty((loss.n_outputs, len(training.y)))
-            loss.gradients(np.zeros_like(gradients), base, gradients, threads)
-            parts = (
-                [gradients]
-                if probe._vector()
-                else [gradients[k : k + 1] for k in range(len(gradients))]
-            )
-            gains = np.max([booster.root_gains(part) for part in parts], axis=0)
-        prices = as_floats(booster.purchases.marginal())
-        priced = (prices > 0) & (gains > 0)
-        if not priced.any():
-            return 0.0
-        scale = loss.total_weight if self.lam_scale == "mean" else 1.0
-        return float((gains[priced] / prices[priced]).max() / scale)
-
-    def trade_off_grid(self, X: Any, y: Any, qid: Any = None) -> list[dict[str, Any]]:
-        """Values of ``lam`` from :meth:`lam_max`, which buys nothing, to 0: cheapest first.
-
-        Found by bisection on the mean bill of at most 2000 rows, so that there is a model for every
-        budget, whatever the prices.
-        """
-        top = 1.001 * self.lam_max(X, y, qid=qid)
-        if top == 0:
-            return [{"lam": 0.0}]
-        rows = sample(X, y) if qid is None else [X, y]
-        shrunk = len(rows[1]) / len(y) if self.lam_scale == "sum" else 1.0
-        probe = clone(self).set_params(
-            n_rounds=min(int(self.n_rounds), GRID_ROUNDS), warm_start=False
-        )
-        probe._begin()
-        training = probe._read_all(*rows, None, None, qid)
-        with Threads(1) as threads:  # so few rows are not worth dividing
-            data = training.bin(threads)
-
-            def bill(lam: float) -> float:
-                model = copy.copy(probe).set_params(lam=lam * shrunk)
-                policy = model._boost(training, data, threads)._inner_policy
-                return mean_bill(policy, training.X)
-
-            lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), 0.0])
-        return [{"lam": lam} for lam in lams]
 
     def _stored_params(self) -> dict[str, Any]:
         # A function cannot be stored; it only chose the round, which is done.

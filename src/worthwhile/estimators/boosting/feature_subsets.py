@@ -15,7 +15,7 @@ from worthwhile._sklearn import available_if
 from worthwhile.costs import MOST_QUANTA, as_floats, budget_quanta
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.boosting._base import Miser
-from worthwhile.estimators.boosting.greedy_miser import GreedyMiserRegressor
+from worthwhile.estimators.boosting.greedy_miser_regressor import GreedyMiserRegressor
 from worthwhile.policy.base import Policy
 
 Floats = npt.NDArray[np.float64]

@@ -109,7 +109,7 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
         self.keep = keep
 
     def _default_model(self) -> Any:
-        from worthwhile.estimators.boosting.greedy_miser import GreedyMiserRegressor
+        from worthwhile.estimators.boosting import GreedyMiserRegressor
 
         return GreedyMiserRegressor()
 
@@ -303,7 +303,7 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         super().__init__(model, threshold, rule, every, costs)
 
     def _default_model(self) -> Any:
-        from worthwhile.estimators.boosting.greedy_miser import GreedyMiserClassifier
+        from worthwhile.estimators.boosting import GreedyMiserClassifier
 
         return GreedyMiserClassifier()
 

@@ -22,7 +22,7 @@ from worthwhile.estimators._shared.covering import mean_bill, sample
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAwareClassifier
-from worthwhile.estimators.boosting.greedy_miser import GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from worthwhile.estimators.linear._astc_grow import weighted_cut
 from worthwhile.estimators.linear._cascade_stages import (
     ChainObjective,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.estimators.boosting.greedy_miser import GreedyMiserClassifier
+from worthwhile.estimators.boosting import GreedyMiserClassifier
 from worthwhile.estimators.selection._coach import Coach, RewardCoach, decide
 from worthwhile.estimators.selection._data_classifier import Masks, World, masks_of_orders
 from worthwhile.estimators.selection._oracle import Reward, look_ahead, shares

@@ -1,8 +1,8 @@
-"""Greedy Miser: boosted trees that pay for the features they are the first to use."""
+"""Greedy Miser for numbers and rankings: boosted trees that pay for the features they are the first to use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -12,12 +12,12 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from worthwhile.estimators._shared.queries import RankingScore, queries_of
-from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
-from worthwhile.estimators.boosting._base import Miser
+from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.boosting._lambdarank import LambdaRank
 from worthwhile.estimators.boosting._rounds import Plan, Score
 from worthwhile.estimators.boosting._target_losses import Own, Poisson, Quantile, Tweedie
-from worthwhile.estimators.boosting.losses import Logistic, Loss, Multinomial, Squared
+from worthwhile.estimators.boosting._trade_off import TradeOff
+from worthwhile.estimators.boosting.losses import Loss, Squared
 from worthwhile.metrics import ndcg_at_k
 from worthwhile.policy.output import Output
 
@@ -43,7 +43,7 @@ NOT_KEPT = "own"
 """What a model file says instead of a loss of the user's own."""
 
 
-class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
+class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
     """Boosted regression trees that pay for the features they are the first to use.
 
     Each tree fits the residuals of those before it. A split is worth its decrease of the squared
@@ -163,7 +163,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Miser._parameter_constraints,
+        **TradeOff._parameter_constraints,
         "loss": [StrOptions({*NUMBER_LOSSES, "lambdarank", NOT_KEPT}), HasMethods(OWN_LOSS)],
         "scoring": [StrOptions({"loss", "ndcg"}), callable],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
@@ -285,178 +285,3 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, Miser):
     def _output(self) -> Output:
         logs = isinstance(self.loss, str) and self.loss in ("poisson", "tweedie")
         return Output("log-value" if logs else "value")
-
-
-class GreedyMiserClassifier(CostAwareClassifier, Miser):
-    """Boosted classification trees that pay for the features they are the first to use.
-
-    Log-loss instead of squared error; everything else as in :class:`GreedyMiserRegressor`. Trees
-    fit the negative gradient, label minus probability, and leaves take a Newton step.
-
-    Parameters that are not listed (``lam``, ``costs``, ``n_rounds``, ``learning_rate``,
-    ``max_depth``, ``min_samples_leaf``, ``lam_scale``, ``penalty``, ``subsample``, ``max_features``,
-    ``validation_fraction``, ``patience``, ``warm_start``, ``n_jobs``, ``random_state``, ``verbose``)
-    are those of the regressor, with the same defaults; of every class the same share of rows is held
-    out.
-
-    Parameters
-    ----------
-    leaves : {"vector", "scalar"}, default="vector"
-        With more than two classes: one tree a round whose leaves carry all classes, or one tree
-        per class and round as in the paper. See the notes.
-    loss : {"auto", "logistic", "multinomial"}, default="auto"
-        "auto" is logistic for two classes, else multinomial.
-    preset : {"default", "paper", "authors"}, default="default"
-        As in the regressor; "default" starts from the class frequencies, the others from 0.
-    newton : bool or "auto", default="auto"
-        Leaf values by one Newton step (Friedman's, with the factor (K - 1) / K for K classes)
-        instead of the mean gradient of the paper. "auto": with the default preset.
-    scoring : {"loss", "accuracy"} or callable, default="loss"
-        What the best round is best in; a callable gets class numbers and raw scores.
-    class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``, and count on held-out rows too, not on those given as ``validation``.
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold: mapped by what five models, each trained without a fifth of the rows,
-        say about that fifth. Purchases and predictions stay as they are; "temperature" keeps the
-        order of the probabilities too. Under a budget, and after :meth:`at`, the map is the same.
-
-    Attributes
-    ----------
-    trace_ : DataFrame
-        One line per round, as for the regressor; losses are mean log-losses.
-    purchase_order_ : list of int
-        Columns in the order in which they were first bought.
-    n_rounds_ : int
-        Rounds kept.
-    seed_ : int
-        Seed that the samples were drawn from.
-    lam_ : float
-        The ``lam`` in use.
-
-    Notes
-    -----
-    Paper: Xu, Weinberger, Chapelle, "The Greedy Miser: Learning under Test-time Budgets", ICML
-    2012, Algorithm 1 and equations 3 and 5; K trees a round in section 6.
-
-    Differs from the paper: as the regressor; Newton steps, without which a hundred rounds are far
-    too few (``preset="paper"`` has none); purchases are shared by the trees of a round as they
-    are made; ``leaves="vector"``, the default, scores a split over all classes at once. The first
-    useful answer then needs the features of one path instead of K, which is worth most where
-    budgets are low and classes many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from worthwhile import GreedyMiserClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(600, 4))
-    >>> y = np.where(X[:, 0] > 0, "up", np.where(X[:, 1] > 0, "left", "right"))
-    >>> model = GreedyMiserClassifier(lam=0.001, n_rounds=20).fit(X, y)
-    >>> sorted(model.purchase_order_), bool(model.score(X, y) > 0.95)
-    ([0, 1], True)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Miser._parameter_constraints,
-        "leaves": [StrOptions({"vector", "scalar"})],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
-        "loss": [StrOptions({"auto", "logistic", "multinomial"})],
-        "scoring": [StrOptions({"loss", "accuracy"}), callable],
-    }
-
-    def __init__(
-        self,
-        lam: float | str = 0.0,
-        *,
-        costs: Any = None,
-        leaves: str = "vector",
-        loss: str = "auto",
-        n_rounds: int = 200,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        min_samples_leaf: int = 20,
-        lam_scale: str = "mean",
-        penalty: str = "model",
-        preset: str = "default",
-        newton: bool | str = "auto",
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        validation_fraction: float | str | None = "auto",
-        patience: int | str | None = "auto",
-        scoring: str | Callable[..., float] = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
-            max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
-            penalty=penalty, preset=preset, newton=newton, subsample=subsample,
-            max_features=max_features, validation_fraction=validation_fraction,
-            patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-            categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.leaves = leaves
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None
-    ) -> GreedyMiserClassifier:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array or frame (n, d)
-            NaN is a missing value.
-        y : array (n,)
-            Labels.
-        sample_weight : array (n,), optional
-            Weights of the rows; integers equal repetition, where the same rows are held out.
-        validation : (X, y), optional
-            Rows to choose the best round on.
-        """
-        return self._fit_chosen(X, y, sample_weight, validation)
-
-    def _read_targets(self, y: Any) -> Floats:
-        codes = self._read_labels(y)
-        if self.loss == "logistic" and len(self.classes_) > 2:
-            raise ValueError(
-                f"loss='logistic' with {len(self.classes_)} classes: use loss='auto' or 'multinomial'."
-            )
-        return codes.astype(np.float64)
-
-    def _binary(self) -> bool:
-        return len(self.classes_) == 2 and self.loss != "multinomial"
-
-    def _vector(self) -> bool:
-        return self.leaves == "vector" and not self._binary()
-
-    def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:
-        weight = np.empty(0) if weight is None else weight
-        return Logistic(y, weight) if self._binary() else Multinomial(y, len(self.classes_), weight)
-
-    def _output(self) -> Output:
-        return Output("log-odds" if self._binary() else "logits", self.classes_)
-
-    def _score_of(self, y: Floats, loss: Loss, qid: Array | None = None) -> Score:
-        if self.scoring != "accuracy":
-            return super()._score_of(y, loss)
-        output, labels = self._output(), y.astype(np.intp)
-        return lambda raw: float((output.winner(raw) == labels).mean())
-
-    def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
-        raw = self._inner_policy.batch(X, billed=False).raw
-        return (self._output().winner(raw) == y).astype(np.float64)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Probabilities after each round, from the first on."""
-        for raw in self._staged_raw(X):
-            yield self.policy_.output.probabilities(raw)
