@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
 from tests.estimators.small import make, public_estimators
-from tests.testing.dishonest import HonestTrees
+from tests.testing.dishonest.honest import HonestTrees
 from worthwhile import Costs, CostWeightedL1Classifier, PricedModel
 from worthwhile.datasets import make_priced_classification
 

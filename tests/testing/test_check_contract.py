@@ -9,72 +9,84 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import worthwhile
-from tests.testing import dishonest as made
+from tests.testing.dishonest import answers, bills, honest, manners
 from worthwhile import testing
 from worthwhile.testing import CHECKS, LAWS, ContractError, check_contract, subjects
 
 CAUGHT = [
-    (made.Peeks, "check_unbought_values_are_not_used", "where nothing was bought"),
-    (made.PeeksUnderBudget, "check_unbought_values_are_not_used", "under a budget of"),
-    (made.ReadsText, "check_unbought_values_are_not_used", "could not convert string"),
+    (answers.Peeks, "check_unbought_values_are_not_used", "where nothing was bought"),
+    (answers.PeeksUnderBudget, "check_unbought_values_are_not_used", "under a budget of"),
+    (answers.ReadsText, "check_unbought_values_are_not_used", "could not convert string"),
     (
-        made.LooksAtOtherRows,
+        answers.LooksAtOtherRows,
         "check_rows_do_not_see_each_other",
         "in a batch of half the rows|alone|order",
     ),
-    (made.Forgetful, "check_rows_do_not_see_each_other", "when asked again"),
-    (made.TakesInfinity, "check_infinity_is_refused_where_read", "takes .* and goes on"),
-    (made.SessionsDiffer, "check_sessions_agree_with_batches", "acquired is .* in a session"),
-    (made.SessionsRound, "check_sessions_agree_with_batches", "probabilities is"),
-    (made.StoresBadly, "check_stored_sessions_agree", "stored at every step"),
-    (made.ForgetsItsPlan, "check_stored_sessions_agree", "has the bill as .* after"),
+    (answers.Forgetful, "check_rows_do_not_see_each_other", "when asked again"),
+    (answers.TakesInfinity, "check_infinity_is_refused_where_read", "takes .* and goes on"),
+    (answers.SessionsDiffer, "check_sessions_agree_with_batches", "acquired is .* in a session"),
+    (answers.SessionsRound, "check_sessions_agree_with_batches", "probabilities is"),
+    (answers.StoresBadly, "check_stored_sessions_agree", "stored at every step"),
+    (answers.ForgetsItsPlan, "check_stored_sessions_agree", "has the bill as .* after"),
     (
-        made.ForgetsThatItWasRead,
+        answers.ForgetsThatItWasRead,
         "check_stored_sessions_agree",
         "has the bill as .* after reading an answer",
     ),
     (
-        made.GenerousWhenResumed,
+        answers.GenerousWhenResumed,
         "check_stored_sessions_agree",
         "when a price over the budget is stated",
     ),
     (
-        made.ForgetfulWithoutEvaluation,
+        answers.ForgetfulWithoutEvaluation,
         "check_stored_sessions_agree",
         "has the bill as .* after",
     ),
-    (made.FileDiffers, "check_reloaded_model_agrees", "load_policy"),
-    (made.MindsTheLayout, "check_form_of_data_does_not_matter", "as float32"),
-    (made.WarnsOfLargeNumbers, "check_numpy_settings_do_not_matter", "FloatingPointError"),
-    (made.GetsStuck, "check_numpy_settings_do_not_matter", "FloatingPointError"),
-    (made.CutsPrices, "check_prices_are_those_given", "has price 0, given"),
-    (made.UnderBills, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
-    (made.ForgetsEvaluations, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
-    (made.SellsAlone, "check_requirements_are_bought", "buys .* without"),
-    (made.BillsByTheOldList, "check_prices_of_today", "cost is .* at prices of today"),
-    (made.BuysWhatIsNotThere, "check_columns_that_are_not_to_be_had", "though it is not to be had"),
-    (made.OneBudgetForAll, "check_each_row_may_have_its_budget", "where each row has its budget"),
-    (made.AddsLoosely, "check_decimal_settings_do_not_matter", "the bill is .* in a session under"),
-    (made.RoundsBudgets, "check_decimal_settings_do_not_matter", "the budget is|Inexact"),
-    (made.ChargesFeesTwice, "check_nothing_is_paid_twice", "due are"),
-    (made.MindsTheOrder, "check_order_of_telling_does_not_matter", "opposite order"),
-    (made.SellsTwice, "check_nothing_is_paid_twice", "told twice"),
-    (made.EmptyIsFree, "check_empty_values_are_paid_and_legal", "due is"),
-    (made.RefusesEmpty, "check_empty_values_are_paid_and_legal", "X has NaN"),
-    (made.Overspends, "check_budgets_are_kept", "under a budget of"),
-    (made.NoAnswer, "check_budgets_are_kept", "the answer under a budget"),
-    (made.SessionsOverspend, "check_sessions_keep_budgets", "a session spends|acquired is"),
-    (made.ReordersUnderBudget, "check_budgets_cut_the_unlimited_order", "come first and fit"),
-    (made.StingyWithPlenty, "check_ample_budget_is_no_budget", "with a budget of"),
-    (made.RefusesSilently, "check_budget_is_refused_with_advice", "without a word"),
-    (made.Wears, "check_file_is_stable", "after a prediction"),
-    (made.GlobalSeed, "check_refit_gives_the_same_bytes", "two fits"),
-    (made.MindsThreads, "check_threads_do_not_matter", "n_jobs=2"),
-    (made.ReadsByPlace, "check_frames_are_read_by_name", "with columns in another order"),
-    (made.TakesAnyShape, "check_bad_rows_are_refused", "is accepted"),
-    (made.TakesAnyPrice, "check_bad_prices_are_refused", "is accepted"),
-    (made.AlwaysFitted, "check_prediction_needs_a_fit", "predict before fit is accepted"),
-    (made.LosesPurchases, "check_sessions_survive_nonsense", "what was paid or known has changed"),
+    (answers.FileDiffers, "check_reloaded_model_agrees", "load_policy"),
+    (answers.MindsTheLayout, "check_form_of_data_does_not_matter", "as float32"),
+    (answers.WarnsOfLargeNumbers, "check_numpy_settings_do_not_matter", "FloatingPointError"),
+    (answers.GetsStuck, "check_numpy_settings_do_not_matter", "FloatingPointError"),
+    (bills.CutsPrices, "check_prices_are_those_given", "has price 0, given"),
+    (bills.UnderBills, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
+    (bills.ForgetsEvaluations, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
+    (bills.SellsAlone, "check_requirements_are_bought", "buys .* without"),
+    (bills.BillsByTheOldList, "check_prices_of_today", "cost is .* at prices of today"),
+    (
+        bills.BuysWhatIsNotThere,
+        "check_columns_that_are_not_to_be_had",
+        "though it is not to be had",
+    ),
+    (bills.OneBudgetForAll, "check_each_row_may_have_its_budget", "where each row has its budget"),
+    (
+        bills.AddsLoosely,
+        "check_decimal_settings_do_not_matter",
+        "the bill is .* in a session under",
+    ),
+    (bills.RoundsBudgets, "check_decimal_settings_do_not_matter", "the budget is|Inexact"),
+    (bills.ChargesFeesTwice, "check_nothing_is_paid_twice", "due are"),
+    (bills.MindsTheOrder, "check_order_of_telling_does_not_matter", "opposite order"),
+    (bills.SellsTwice, "check_nothing_is_paid_twice", "told twice"),
+    (bills.EmptyIsFree, "check_empty_values_are_paid_and_legal", "due is"),
+    (bills.RefusesEmpty, "check_empty_values_are_paid_and_legal", "X has NaN"),
+    (bills.Overspends, "check_budgets_are_kept", "under a budget of"),
+    (bills.NoAnswer, "check_budgets_are_kept", "the answer under a budget"),
+    (bills.SessionsOverspend, "check_sessions_keep_budgets", "a session spends|acquired is"),
+    (bills.ReordersUnderBudget, "check_budgets_cut_the_unlimited_order", "come first and fit"),
+    (bills.StingyWithPlenty, "check_ample_budget_is_no_budget", "with a budget of"),
+    (bills.RefusesSilently, "check_budget_is_refused_with_advice", "without a word"),
+    (manners.Wears, "check_file_is_stable", "after a prediction"),
+    (manners.GlobalSeed, "check_refit_gives_the_same_bytes", "two fits"),
+    (manners.MindsThreads, "check_threads_do_not_matter", "n_jobs=2"),
+    (manners.ReadsByPlace, "check_frames_are_read_by_name", "with columns in another order"),
+    (manners.TakesAnyShape, "check_bad_rows_are_refused", "is accepted"),
+    (manners.TakesAnyPrice, "check_bad_prices_are_refused", "is accepted"),
+    (manners.AlwaysFitted, "check_prediction_needs_a_fit", "predict before fit is accepted"),
+    (
+        manners.LosesPurchases,
+        "check_sessions_survive_nonsense",
+        "what was paid or known has changed",
+    ),
 ]
 
 
@@ -84,10 +96,10 @@ def named(name):
 
 @pytest.fixture(scope="module")
 def honest_subjects():
-    return list(subjects(made.HonestTrees()))
+    return list(subjects(honest.HonestTrees()))
 
 
-@pytest.mark.parametrize("estimator", [made.HonestTrees(), made.HonestTree()])
+@pytest.mark.parametrize("estimator", [honest.HonestTrees(), honest.HonestTree()])
 def test_an_honest_estimator_of_a_user_passes(estimator):
     check_contract(estimator)
 
@@ -105,7 +117,7 @@ def test_a_dishonest_estimator_is_caught(cheat, check, found):
 
 
 @pytest.mark.parametrize(
-    "cheat", [made.Peeks, made.UnderBills, made.Overspends, made.LosesPurchases]
+    "cheat", [answers.Peeks, bills.UnderBills, bills.Overspends, manners.LosesPurchases]
 )
 def test_the_whole_suite_catches_it_too(cheat):
     with pytest.raises(ContractError, match=f"{cheat.__name__} on a frame"):
@@ -120,7 +132,7 @@ def test_every_check_is_proved_and_public():
 
 def test_the_row_is_shown():
     with pytest.raises(ContractError, match=r"row (\d+) \(buys .*\): cost is") as caught:
-        check_contract(made.UnderBills())
+        check_contract(bills.UnderBills())
     assert isinstance(caught.value.row, int)
 
 
@@ -146,12 +158,12 @@ def test_a_fitted_model_needs_data(honest_subjects):
 
 def test_an_estimator_with_X_needs_y(honest_subjects):
     with pytest.raises(ValueError, match="y is None: an estimator that is to be fitted"):
-        check_contract(made.HonestTrees(), honest_subjects[0].X)
+        check_contract(honest.HonestTrees(), honest_subjects[0].X)
 
 
 def test_own_data_and_prices(honest_subjects):
     X, y = honest_subjects[0].train
-    check_contract(made.HonestTrees(), X, y, costs=dict.fromkeys(X.columns, 0.1), rows=4)
+    check_contract(honest.HonestTrees(), X, y, costs=dict.fromkeys(X.columns, 0.1), rows=4)
 
 
 def test_a_fitted_model_is_held_to_the_prices_it_should_have(honest_subjects):
@@ -180,7 +192,7 @@ def test_foreign_numbers_may_differ_in_the_last_bits(honest_subjects):
     class Foreign(type(subject.policy)):
         exact = False
 
-    loose = testing.Subject(made.HonestTrees(), subject.X, "x")
+    loose = testing.Subject(honest.HonestTrees(), subject.X, "x")
     loose.model.policy_ = Foreign(subject.costs, subject.policy.output, subject.policy.trees)
     loose.model.n_features_in_ = len(subject.costs.features)
     assert loose.same(0.1 + 1e-9, 0.1)

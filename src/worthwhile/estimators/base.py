@@ -1,30 +1,17 @@
-"""What every estimator shares: bills, sessions, files, and the reading of data."""
+"""What every estimator shares: predictions, bills, sessions, files."""
 
 from __future__ import annotations
 
-import copy
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _get_feature_names,
-    _num_features,
-    check_is_fitted,
-    check_X_y,
-    validate_data,
-)
 
-from worthwhile._sklearn import BaseEstimator, ClassifierMixin, RegressorMixin, available_if
-from worthwhile.columns import Columns, is_frame
-from worthwhile.columns.cells import cells, to_float
-from worthwhile.columns.table import column_at, dense, places_of
+from worthwhile._sklearn import ClassifierMixin, RegressorMixin, available_if
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits
@@ -32,9 +19,9 @@ from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_ca
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
+from worthwhile.estimators.reading import TableReader
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.calibration import Calibration
-from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
 
 if TYPE_CHECKING:
@@ -43,23 +30,16 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-class CostAware(BaseEstimator):
+class CostAware(TableReader):
     """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
 
     A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with
     :meth:`_read_training`, learns, and sets ``self.policy_``.
     """
 
-    policy_: Policy
-    n_features_in_: int
-
     trade_off_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that trade accuracy for money."""
 
-    _style: ClassVar[str] = "order"
-    """What the method makes of categories and dates: see :func:`worthwhile.columns.expansion.learn`."""
-
-    _encoding: Encoding | None = None
     _calibration: Calibration | None = None
 
     _renamed: ClassVar[dict[str, str]] = {}
@@ -93,139 +73,6 @@ class CostAware(BaseEstimator):
         count_threads(getattr(self, "n_jobs", None))
         check_calibrate(getattr(self, "calibrate", None))
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "policy_"):
-            check_is_fitted(self, "policy_")
-
-    # Reading data --------------------------------------------------------------------------------
-
-    def _read_training(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        dtype: Any = np.float64,
-        multi_output: bool = False,
-        like: Any = None,
-    ) -> tuple[Any, Any, Costs]:
-        """Check training data and prices; NaN is allowed, infinity is not.
-
-        Where columns are no plain numbers, what comes back are the columns made from them, with
-        prices that lead to those of their sources; ``policy_`` is dressed accordingly when it is set.
-        ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
-        """
-        X = dense(X)
-        self._encoding = None
-        given = None if like is None else Encoding.of(like.policy_)
-        columns = None
-        if is_frame(X) or getattr(X, "ndim", 0) == 2:  # or a list of numbers, or to be refused
-            columns = self._learn_columns(X) if given is None else given.columns
-        how = {
-            "ensure_all_finite": "allow-nan",
-            "multi_output": multi_output,
-            "ensure_min_samples": 2,
-        }
-        if columns is None:
-            read, y = validate_data(self, X, y, dtype=dtype, **how)
-            return read, y, self._costs_for(X)
-        if _num_features(X) != len(columns):
-            raise ValueError(
-                f"X has {_num_features(X)} columns, the model inside {len(columns)}: give the columns it knows."
-            )
-        codes, y = check_X_y(columns.read_training(X), y, dtype=np.float64, **how)
-        _check_feature_names(self, X, reset=True)
-        self.n_features_in_ = len(columns)
-        costs = self._costs_for(X)
-        if given is not None:
-            self._encoding = Encoding(columns, costs, given.expansion)
-            return self._encoding.made(codes), y, self._encoding.made_costs
-        self._encoding, made = Encoding.learn(
-            columns, costs, codes, y, self._style, classes=is_classifier(self)
-        )
-        return made, y, self._encoding.made_costs
-
-    def _look_at(self, X: Any, y: Any, **how: Any) -> tuple[Any, Costs]:
-        """Training rows and prices as ``fit`` would see them; nothing is kept."""
-        read, _, costs = copy.copy(self)._read_training(X, y, **how)
-        return read, costs
-
-    def _learn_columns(self, X: Any) -> Columns | None:
-        """What the columns of training data are; None where all are plain numbers."""
-        return Columns.learn(X, getattr(self, "categorical", None), getattr(self, "dates", None))
-
-    def _costs_for(self, X: Any) -> Costs:
-        """The prices in the column order of X, before or after ``fit``."""
-        return Costs.of(self._given_costs(), _num_features(X), column_names(X))
-
-    def _given_costs(self) -> Any:
-        """What was given as prices; a subclass may take those of a model inside."""
-        return getattr(self, "costs", None)
-
-    def _read(self, X: Any, absent: Sequence[int] = ()) -> npt.NDArray[Any]:
-        """Check the shape and names of X; only columns that may be read are looked at.
-
-        A frame may lack those that are ``absent``.
-        """
-        self._check_fitted()
-        if self._is_plain(X):
-            return X
-        policy, X = self.policy_, dense(X)
-        if is_frame(X):
-            columns = policy.columns or Columns.numbers(policy.n_features)
-            return columns.read(X, policy.reads.tolist(), self._places(X, absent))
-        if policy.columns is not None or (isinstance(X, np.ndarray) and X.dtype == object):
-            X = np.asarray(X, dtype=object) if not isinstance(X, np.ndarray) else X
-            if X.ndim == 2 and X.shape[1] == policy.n_features and len(X):
-                columns = policy.columns or Columns.numbers(policy.n_features)
-                X = columns.read(X, policy.reads.tolist())
-        return np.asarray(
-            validate_data(
-                self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False
-            )
-        )
-
-    def _places(self, X: Any, absent: Sequence[int] = ()) -> list[int | None] | None:
-        """Where a frame has the columns of the model; by name where the model has names."""
-        names = self.policy_.costs.feature_names
-        if names is not None:
-            return places_of(X, names, self.policy_.reads.tolist(), absent)
-        _check_feature_names(self, X, reset=False)
-        if _num_features(X) != self.n_features_in_:
-            raise ValueError(
-                f"X has {_num_features(X)} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        return None
-
-    def _is_plain(self, X: Any) -> bool:
-        """Whether there is nothing to check or convert: single rows should not pay for it."""
-        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
-            return False
-        policy = self.policy_
-        return (
-            X.shape[0] > 0
-            and X.shape[1] == policy.costs.n_features
-            and policy.costs.feature_names is None
-            and policy.columns is None
-        )
-
-    @property
-    def columns_(self) -> Columns | None:
-        """What the columns of the training data are; None where all are plain numbers."""
-        self._check_fitted()
-        return self.policy_.columns
-
-    @property
-    def _inner_policy(self) -> Any:
-        """What the method itself made: without the encoding of columns around it."""
-        policy = self.policy_
-        return policy.inner if isinstance(policy, EncodedPolicy) else policy
-
-    def _read_inner(self, X: Any) -> npt.NDArray[Any]:
-        """Rows as :attr:`_inner_policy` takes them."""
-        policy, rows = self.policy_, self._read(X)
-        return policy.expanded(rows) if isinstance(policy, EncodedPolicy) else rows
-
     # Predicting ----------------------------------------------------------------------------------
 
     @quiet
@@ -255,27 +102,6 @@ class CostAware(BaseEstimator):
         """The policy at the prices of today."""
         self._check_fitted()
         return self.policy_ if prices is None else self.policy_.priced(self.costs_.today(prices))
-
-    def _refuse_value(self, X: Any, row: int, column: int, absent: Sequence[int]) -> NoReturn:
-        """Say what is wrong with a value that was bought and stands as infinity."""
-        where = f"in row {row}, feature {self.costs_.name(column)!r}, which the model reads"
-        places = self._places(X, absent) if is_frame(X) else None
-        X = X if is_frame(X) else np.asarray(X)
-        value = cells(column_at(X, column if places is None else places[column] or 0))[row]
-        columns = self.policy_.columns
-        if columns is not None and columns[column].kind != "number":
-            raise ValueError(
-                f"X has {value!r} {where}: not a {columns[column].kind}; give it as in training, or None for a "
-                "value that came back empty."
-            )
-        if to_float(value) is None:
-            raise ValueError(
-                f"X has {value!r} {where}: not a number; encode it as it was for training, or use NaN for a value "
-                "that came back empty."
-            )
-        raise ValueError(
-            f"X has an infinite value {where}: use NaN for a value that came back empty, or a finite number."
-        )
 
     def predict(
         self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
@@ -478,9 +304,3 @@ class CostAwareClassifier(ClassifierMixin, CostAware):
 
 class CostAwareRegressor(RegressorMixin, CostAware):
     """Base of the regressors."""
-
-
-def column_names(X: Any) -> list[str] | None:
-    """Names of the columns as scikit-learn sees them: None unless X is a frame and all are text."""
-    names = _get_feature_names(X)
-    return None if names is None else list(names)

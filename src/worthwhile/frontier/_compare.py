@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from worthwhile._progress import progress
 from worthwhile.costs import QUANTA_PER_UNIT, Costs
-from worthwhile.estimators.base import column_names
+from worthwhile.estimators.reading import column_names
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
 from worthwhile.frontier._identity import digest

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _num_features
 
 from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
 from worthwhile.costs import Costs
-from worthwhile.estimators.base import column_names
 from worthwhile.estimators.priced.priced_model import PricedModel
+from worthwhile.estimators.reading import column_names
 from worthwhile.frontier._delegate import Delegate
 from worthwhile.frontier._stages import COUNTS
 

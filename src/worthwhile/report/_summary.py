@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import worthwhile
-from worthwhile.estimators.base import column_names
+from worthwhile.estimators.reading import column_names
 from worthwhile.frontier import Comparison
 from worthwhile.report._models import (
     Folds,

@@ -27,7 +27,7 @@ from worthwhile.columns import Columns, is_frame
 from worthwhile.columns.table import places_of
 from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
-from worthwhile.estimators.base import CostAware, CostAwareClassifier, column_names
+from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.priced._catboost import from_catboost
 from worthwhile.estimators.priced._columns import columns, is_booster
 from worthwhile.estimators.priced._front import make_front
@@ -35,6 +35,7 @@ from worthwhile.estimators.priced._lightgbm import from_lightgbm
 from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_nodes
 from worthwhile.estimators.priced._snapshot import Snapshot
 from worthwhile.estimators.priced._xgboost import from_xgboost
+from worthwhile.estimators.reading import column_names
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
 from worthwhile.policy.front import Front, fed_costs
