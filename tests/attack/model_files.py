@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import worthwhile
 from tests.attack import damage_parts, damage_structure
 from tests.attack.damage_parts import Members
-from tests.estimators.small import make, public_estimators
+from tests.attack.model_samples import sample_models
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist import describe
 from worthwhile.persist._archive import read_archive
+from worthwhile.testing._subject import in_words
 
 PARTS = (
     damage_parts.array_cell,
@@ -42,31 +42,23 @@ STRUCTURE = (
     damage_structure.transplant,
     damage_structure.transplant,
 )
+Array = np.ndarray[Any, Any]
 READERS = (worthwhile.load, worthwhile.load_policy, describe)
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """A small model file of every public estimator and of two wrapped forests."""
-    X, y, costs = worthwhile.datasets.make_priced_classification(150, seed=2)
-    forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y)
-    regression = RandomForestRegressor(2, max_depth=3, random_state=0).fit(X.to_numpy(), y)
-    models = {
-        "PricedModel-classifier": worthwhile.PricedModel(forest, costs),
-        "PricedModel-regressor": worthwhile.PricedModel(regression),
-    }
+    """A small model file of every kind."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data
-        for name in public_estimators():
-            models[name] = make(name).fit(X, y.astype(float) if name.endswith("Regressor") else y)
+        models = sample_models()
     paths = [folder / f"{name}.worthwhile" for name in models]
     for path, model in zip(paths, models.values(), strict=True):
         model.save(path)
-        for reader in READERS:
-            reader(path)  # what whole files are refused for would hide what damaged ones do
+        worthwhile.load(path)  # what whole files are refused for would hide what damaged ones do
     return paths
 
 
-def rows() -> np.ndarray[Any, Any]:
+def rows() -> Array:
     """Rows that models are tried on."""
     return worthwhile.datasets.make_priced_classification(8, seed=3)[0].to_numpy()
 
@@ -87,7 +79,7 @@ def damage(paths: list[Path], target: Path, seed: int) -> None:
             archive.writestr(name, content)
 
 
-def judge(path: Path, rows: np.ndarray[Any, Any]) -> tuple[str, str]:
+def judge(path: Path, rows: Array) -> tuple[str, str]:
     """ "refused", "obeys" or "wrong", and what is wrong."""
     outcomes = []
     for reader, check in zip(READERS, (_model, _policy, None), strict=True):
@@ -108,47 +100,74 @@ def judge(path: Path, rows: np.ndarray[Any, Any]) -> tuple[str, str]:
     return ("obeys" if "obeys" in outcomes[:2] else "refused"), ""
 
 
-def _model(model: Any, rows: np.ndarray[Any, Any]) -> str | None:
+def _model(model: Any, rows: Array) -> str | None:
     """What an estimator does wrong, None if nothing."""
-    rows = rows[:, np.arange(model.n_features_in_) % rows.shape[1]]
+    policy = model.policy_
+    X = codes = _codes(policy, rows)
+    if policy.columns is not None:
+        X = np.array([_words(policy, row) for row in codes], dtype=object)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rows without names
-        answers = model.predict(rows)
-        if len(answers) != len(rows):
-            return f"{len(answers)} predictions of {len(rows)} rows"
+        answers = model.predict(X)
+        if len(answers) != len(X):
+            return f"{len(answers)} predictions of {len(X)} rows"
         if hasattr(model, "classes_"):
             if not np.isin(answers, model.classes_).all():
                 return "a prediction is not a class"
             if hasattr(model, "predict_proba"):
-                chances = model.predict_proba(rows)
+                chances = model.predict_proba(X)
                 if not ((chances >= 0) & (chances <= 1)).all():
                     return "a probability is not between 0 and 1"
         elif not np.isfinite(answers).all():
             return "a prediction is not finite"
-    return _policy(model.policy_, rows)
+    return _policy(policy, rows)
 
 
-def _policy(policy: Any, rows: np.ndarray[Any, Any]) -> str | None:
+def _policy(policy: Any, rows: Array) -> str | None:
     """What a policy does wrong: honesty, sessions, bills, budgets."""
-    costs = policy.costs
-    rows = rows[:, np.arange(costs.n_features) % rows.shape[1]]
+    costs, rows = policy.costs, _codes(policy, rows)
     outcome = policy.batch(rows)
     if not np.isfinite(outcome.raw).all():
         return "the answer is not finite"
-    if (policy.batch(np.where(outcome.acquired, rows, np.nan)).raw != outcome.raw).any():
+    again = policy.batch(np.where(outcome.acquired, rows, np.nan)).raw
+    same = (again == outcome.raw) if policy.exact else np.isclose(again, outcome.raw, 1e-5)
+    if not same.all():
         return "the answer depends on what was not bought"
     bill = costs.price(outcome.acquired[0]) + float(costs.evaluation) * int(outcome.evaluated[0])
     if _spent(policy, rows[0], None) != bill:
         return "session and batch differ in the bill"
+    try:
+        policy.check_budget()
+    except ValueError:
+        return None  # it needs all its features
     if _spent(policy, rows[0], bill / 2) > bill / 2:
         return "a session spends more than its budget"
     return None
 
 
-def _spent(policy: Any, row: np.ndarray[Any, Any], budget: float | None) -> float:
-    session = worthwhile.Session(policy, budget=budget)
+def _codes(policy: Any, rows: Array) -> Array:
+    """Rows as the numbers of the policy's columns."""
+    rows = rows[:, np.arange(policy.n_features) % rows.shape[1]].copy()
+    for place, column in enumerate(policy.columns or ()):
+        if column.kind == "boolean":
+            rows[:, place] = rows[:, place] > 0
+        elif column.kind != "number":
+            whole = np.floor(np.abs(rows[:, place]) * 1000)
+            rows[:, place] = whole % (column.n_codes or 20_000)
+    return rows
+
+
+def _words(policy: Any, row: Array) -> list[Any]:
+    """A row as its user would say it."""
+    if policy.columns is None:
+        return list(row)
+    return [in_words(column, number) for column, number in zip(policy.columns, row, strict=True)]
+
+
+def _spent(policy: Any, row: Array, budget: float | None) -> float:
+    session, words = worthwhile.Session(policy, budget=budget), _words(policy, row)
     while wanted := session.ask():
-        session.tell({name: row[policy.costs.index(name)] for name in wanted})
+        session.tell({name: words[policy.costs.index(name)] for name in wanted})
     return session.spent
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.attack.bad_calls import Item
 from tests.attack.session_subjects import Array, Subject
+from tests.attack.tariff import Tariff
 
 
 class Wrong(AssertionError):
@@ -19,20 +20,22 @@ class Wrong(AssertionError):
 class Record:
     """A session, and a record of our own of everything that was done with it."""
 
-    def __init__(self, subject: Subject, rows: Array, **how: Any) -> None:
-        self.subject, self.rows = subject, rows
+    def __init__(self, subject: Subject, tariff: Tariff, rows: Array, **how: Any) -> None:
+        self.subject, self.tariff, self.rows = subject, tariff, rows
         if subject.queries:
             how["documents"] = len(rows)
         self.session: Any = subject.model.session(**how)
+        self.prices = how.get("prices")
         self.asked: set[Item] = set()
         self.told: dict[Item, float | None] = {}
         self.stated: dict[Item, int] = {}
         features, out = subject.policy.costs.features, how.get("unavailable", ())
         columns = set(map(subject.policy.costs.index, out))
-        gone = [f for c, f in enumerate(features) if not columns.isdisjoint(subject.needed(c))]
+        gone = [f for c, f in enumerate(features) if not columns.isdisjoint(tariff.needed(c))]
         self.missing = {(document, f) for document in range(len(rows)) for f in gone}
         self.told.update(dict.fromkeys(self.missing))  # as if it had been told at the start
         self.known: set[Item] = set()  # told without having been asked for, and so free
+        self.excess = 0  # quanta that a budget cannot hold back: paid over ceilings, and unasked
 
     def fail(self, problem: str) -> NoReturn:
         """A promise was broken."""
@@ -98,9 +101,13 @@ class Record:
         """By document."""
         return session.ledgers if self.subject.queries else (session.ledger,)
 
+    def afterwards(self, item: Item) -> bool:
+        """Whether the price is known only afterwards."""
+        return self.column(item) in self.tariff.ceilings
+
     def bought(self, document: int) -> set[int]:
-        """Columns paid at list prices."""
-        free = self.known | self.stated.keys()
+        """Columns paid at list prices, or at what they came to under a ceiling: they open fees."""
+        free = self.known | {item for item in self.stated if not self.afterwards(item)}
         return {
             self.column(item)
             for item, value in self.told.items()
@@ -116,19 +123,31 @@ class Record:
 
     def bill(self) -> int:
         """What must have been paid, in quanta, from our own record."""
-        bills = [self.subject.bill(self.bought(d), n) for d, n in enumerate(self.evaluated())]
-        return sum(bills) + sum(self.stated.values())
+        bills = [self.tariff.bill(self.bought(d), n) for d, n in enumerate(self.evaluated())]
+        listed = sum(self.tariff.price(self.column(i)) for i in self.stated if self.afterwards(i))
+        return sum(bills) + sum(self.stated.values()) - listed
 
     def left(self) -> int:
         """Of the budget, in quanta."""
         return int(Decimal(repr(self.session.budget)) * 10**9) - self.bill()
 
+    def over(self) -> set[Item]:
+        """For what more was paid than the declared ceiling."""
+        late = [item for item in self.stated if self.afterwards(item)]
+        return {i for i in late if self.stated[i] > self.tariff.price(self.column(i))}
+
     def check(self) -> None:
         """The bill is ours, the budget is kept, nothing told is lost."""
         bill, budget = self.bill(), self.session.budget
         self.expect("the bill", self.session.spent, bill / 10**9)
-        if budget is not None and self.session.spent > budget:
+        if budget is not None and self.left() < -self.excess:
             self.fail(f"spent {self.session.spent} of {budget}")
+        flagged = {
+            (document, entry.feature)
+            for document, ledger in enumerate(self.ledgers(self.session))
+            for entry in ledger.over
+        }
+        self.expect("what is flagged as over its ceiling", flagged, self.over())
         known = self.session.known if self.subject.queries else [self.session.known]
         mine: list[dict[Any, float]] = [{} for _ in known]
         for (document, name), value in self.told.items():

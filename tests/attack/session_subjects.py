@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 import worthwhile
+from tests.attack.tariff import Tariff
 from tests.estimators.small import make, public_estimators
 from worthwhile import (
     Costs,
@@ -41,28 +42,13 @@ class Subject:
     """Whether rows go through it together, as the documents of a query."""
     policy: Policy = field(init=False)
     rows: Array = field(init=False)
-    prices: list[int] = field(init=False)
-    """In quanta, as written down here: bills are checked against these."""
-    groups: list[tuple[int, frozenset[int]]] = field(init=False)
-    """Fee and columns."""
-    evaluation: int = field(init=False)
+    tariff: Tariff = field(init=False)
     budgeted: bool = field(init=False)
     """Whether it can answer from a part of its features."""
 
     def __post_init__(self) -> None:
         self.policy, self.rows = self.model.policy_, np.asarray(self.X, dtype=np.float64)
-        stored = self.policy.costs.to_dict()
-        self.prices = [_quanta(price) for price in stored["prices"]]
-        groups = stored["groups"]
-        self.groups = [
-            (_quanta(g["fee"]), frozenset(map(self.policy.costs.index, _members(groups, name))))
-            for name, g in groups.items()
-        ]
-        self.evaluation = _quanta(stored["evaluation"])
-        index = self.policy.costs.index
-        self.requires = {
-            index(f): set(map(index, needed)) for f, needed in stored.get("requires", ())
-        }
+        self.tariff = Tariff.of(self.policy.costs)
         try:
             self.policy.check_budget()
             self.budgeted = True
@@ -75,26 +61,6 @@ class Subject:
             return rows
         return type(self.X)(rows, columns=self.X.columns)
 
-    def needed(self, column: int) -> set[int]:
-        """A column and all that it requires."""
-        return {column}.union(*(self.needed(c) for c in self.requires.get(column, ())))
-
-    def bill(self, bought: set[int], evaluated: int) -> int:
-        """What these columns cost at list prices, and that many evaluations; in quanta."""
-        fees = sum(fee for fee, members in self.groups if not members.isdisjoint(bought))
-        return sum(self.prices[f] for f in bought) + fees + evaluated * self.evaluation
-
-
-def _members(groups: dict[str, Any], name: str) -> set[Any]:
-    """The features of a group and of all that stand within it."""
-    inner = [other for other, g in groups.items() if name in g.get("within", ())]
-    return set(groups[name]["features"]).union(*(_members(groups, other) for other in inner))
-
-
-def _quanta(amount: str) -> int:
-    whole, _, part = str(amount).partition(".")
-    return int(whole) * 10**9 + int(part.ljust(9, "0"))
-
 
 @cache
 def subjects() -> list[Subject]:
@@ -104,8 +70,8 @@ def subjects() -> list[Subject]:
         return [*_ours(), *_wrapped(), *_gated(), *_rankers()]
 
 
-def _frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
-    """Columns with names, fees that two groups share, a free column, a price of evaluation."""
+def priced_frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
+    """Columns with names, fees within fees, requirements, ceilings, a free column, a price of evaluation."""
     X, y, costs = worthwhile.datasets.make_priced_classification(
         150, seed=4, n_signals=3, n_noise=2, n_classes=n_classes, missing=0.08
     )
@@ -121,23 +87,21 @@ def _frame(n_classes: int = 2) -> tuple[Any, Array, Costs]:
     data["groups"]["building"] = {"fee": "2.29", "features": ["noise_0"]}
     for name in ("scan", "room"):
         data["groups"][name]["within"] = ["clinic"]
-    requires = [["dear_1", ["noise_0"]], ["noise_0", ["dear_2"]]]
-    return (
-        X,
-        y,
-        Costs.from_dict({**data, "requires": requires, "evaluation": "0.013", "unit": "CAD"}),
-    )
+    data["requires"] = [["dear_1", ["noise_0"]], ["noise_0", ["dear_2"]]]
+    data["ceilings"] = ["cheap_1", "dear_0", "dear_2", "panel_0"]
+    return X, y, Costs.from_dict({**data, "evaluation": "0.013", "unit": "CAD"})
 
 
 def _array(n_classes: int) -> tuple[Array, Array, Costs]:
     """Columns without names, and nothing to pay for evaluations."""
-    X, y, costs = _frame(n_classes)
+    X, y, costs = priced_frame(n_classes)
     data = costs.to_dict()
     for group in data["groups"].values():
         group["features"] = [costs.index(f) for f in group["features"]]
     data["requires"] = [
         [costs.index(f), [costs.index(r) for r in needed]] for f, needed in data["requires"]
     ]
+    data["ceilings"] = [costs.index(f) for f in data["ceilings"]]
     return X.to_numpy(), y, Costs.from_dict({**data, "names": None, "evaluation": "0"})
 
 
@@ -146,7 +110,10 @@ def _ours() -> list[Subject]:
     for name in public_estimators():
         tags = get_tags(make(name)).classifier_tags
         several = tags is not None and tags.multi_class
-        for kind, (X, y, costs) in (("frame", _frame()), ("array", _array(3 if several else 2))):
+        for kind, (X, y, costs) in (
+            ("frame", priced_frame()),
+            ("array", _array(3 if several else 2)),
+        ):
             model = make(name)
             if "costs" in model.get_params():
                 model.set_params(costs=costs)
@@ -156,7 +123,7 @@ def _ours() -> list[Subject]:
 
 
 def _wrapped() -> list[Subject]:
-    X, y, costs = _frame(3)
+    X, y, costs = priced_frame(3)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     regression = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X.to_numpy(), y)
     forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y)
@@ -178,7 +145,7 @@ def _wrapped() -> list[Subject]:
 
 
 def _gated() -> list[Subject]:
-    X, y, costs = _frame()
+    X, y, costs = priced_frame()
     linear = make_pipeline(SimpleImputer(), LogisticRegression()).fit(X, y)
     forest = RandomForestClassifier(4, max_depth=4, random_state=0).fit(X, y)
     gates = {"logistic regression": linear, "forest": PricedModel(forest, costs)}
@@ -192,7 +159,7 @@ def _gated() -> list[Subject]:
 
 def _rankers() -> list[Subject]:
     found = []
-    for kind, (X, y, costs) in (("frame", _frame(3)), ("array", _array(3))):
+    for kind, (X, y, costs) in (("frame", priced_frame(3)), ("array", _array(3))):
         ranker = GreedyMiserRegressor(n_rounds=8, min_samples_leaf=5, costs=costs).fit(X, y * 1.0)
         model = EarlyExitRegressor(ranker, threshold=0.6, every=2).fit(X, y * 1.0)
         found.append(Subject(f"ranker on a {kind}", model, X, queries=True))

@@ -1,9 +1,10 @@
 """Attack on sessions: random sequences of calls over every kind of model, checked after each call.
 
-A sequence is a function of its seed. It asks, tells (in parts, in any order, empty, unavailable,
-unasked, at stated prices), makes calls that must be refused, reads, stores and resumes, copies. Its
-own record says what the bill must be; at the end the answer must be that of the batch. The long mode
-is ``python -m benchmarks.attack.sessions``; ``replay(seed)`` shows one sequence.
+A sequence is a function of its seed. It may open with prices of today. It asks, tells (in parts, in
+any order, empty, unavailable, unasked, at stated prices, at what was paid under or over a ceiling),
+makes calls that must be refused, reads, stores and resumes, copies. Its own record says what the bill
+must be; at the end the answer must be that of the batch. The long mode is
+``python -m benchmarks.attack.sessions``; ``replay(seed)`` shows one sequence.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from tests.attack.bad_calls import Item, bad_call
 from tests.attack.session_record import Record, Wrong, is_value
 from tests.attack.session_subjects import subjects
+from tests.attack.tariff import Tariff
 from worthwhile import QuerySession, Session
 from worthwhile.exceptions import BudgetExceeded, SessionError
 from worthwhile.runtime import UNAVAILABLE
@@ -73,11 +75,17 @@ class Sequence(Record):
         self.subject = subject = every[seed % len(every)]
         count = chance.randint(2, 7) if subject.queries else 1
         rows = subject.rows[chance.sample(range(len(subject.rows)), count)]  # a copy
-        how = {"budget": self._budget(count), "one_by_one": chance.random() < 0.3}
+        amounts = self._amounts() if chance.random() < 0.3 else {}
+        tariff = subject.tariff.today(amounts)
+        how = {"budget": self._budget(tariff, count), "one_by_one": chance.random() < 0.3}
+        if amounts:
+            prices = {name: Decimal(amount) / 10**9 for name, amount in amounts.items()}
+            whole = chance.random() < 0.3
+            how["prices"] = subject.policy.costs.today(prices) if whole else prices
         if subject.budgeted and chance.random() < 0.2:
             features = subject.policy.costs.features
             how["unavailable"] = chance.sample(features, chance.randint(1, 3))
-        super().__init__(subject, rows, **how)
+        super().__init__(subject, tariff, rows, **how)
         self.offered: list[Item] = []
         self.steps: list[str] = []
         self._note("session", how)
@@ -85,14 +93,26 @@ class Sequence(Record):
         self.stores_always = chance.random() < 0.2
         self.strict = chance.random() < 0.2
 
-    def _budget(self, count: int) -> Any:
+    def _amounts(self) -> dict[Any, int]:
+        """Prices of today for some features, groups, and evaluations, in quanta."""
+        chance, tariff = self.chance, self.subject.tariff
+        every = {**tariff.prices, **tariff.fees, "evaluation": tariff.evaluation}
+        some = chance.sample(list(every), chance.randint(1, len(every)))
+        return {
+            name: chance.choice(
+                [0, 1, every[name] * 2, int(every[name] * chance.uniform(0, 1.5)), 7 * 10**9]
+            )
+            for name in some
+        }
+
+    def _budget(self, tariff: Tariff, count: int) -> Any:
         """None, zero, anything, or just what some purchases cost."""
         chance, subject = self.chance, self.subject
         if not subject.budgeted or chance.random() < 0.35:
             return None
-        columns = range(len(subject.prices))
+        columns = range(len(tariff.prices))
         some = set(chance.sample(columns, chance.randint(0, len(columns))))
-        exact = subject.bill(some, chance.randint(0, 4))
+        exact = tariff.bill(some, chance.randint(0, 4))
         if subject.queries or chance.random() < 0.3:
             exact = int(exact * chance.uniform(0, 1.2 * count))
         form = chance.choice([Decimal, float, np.float64, int])
@@ -152,11 +172,16 @@ class Sequence(Record):
         stated: dict[Item, int] = {}
         if self.wild and self.chance.random() < 0.2:
             stated = {
-                item: self.chance.randint(0, self.subject.prices[self.column(item)])
+                item: self._paid(item)
                 for item in items
                 if told[item] is not UNAVAILABLE and self.chance.random() < 0.7
             }
         self._tell(told, stated)
+
+    def _paid(self, item: Item) -> int:
+        """What was paid for something asked for: not over the list price, unless that is a ceiling."""
+        price = self.tariff.price(self.column(item))
+        return self.chance.randint(0, price * (2 if self.afterwards(item) else 1))
 
     def tell_more(self) -> None:
         """Tell what was not asked for, at a price that may not fit."""
@@ -183,17 +208,19 @@ class Sequence(Record):
         """Once nothing is asked for, a price of all that is left must be taken."""
         if self.session.budget is None or not self.session.done:
             return
-        fresh = self._fresh()
+        fresh = [item for item in self._fresh() if not self.afterwards(item)]
         self._note("done")
-        if fresh:
+        if fresh and self.left() >= 0:
             self._tell({fresh[0]: 0.5}, {fresh[0]: self.left()})
 
     def overdraw(self) -> None:
         """A price above what is left must be refused."""
-        fresh = self._fresh()
+        fresh = [item for item in self._fresh() if not self.afterwards(item)]
         if self.session.budget is None or not fresh:
             return
-        over = self.left() + self.chance.choice([1, 1000, 10**9])
+        # Of what was asked for the list price is set aside, even where others came too dear.
+        held = self.tariff.price(self.column(fresh[0])) if fresh[0] in self.asked else 0
+        over = max(self.left(), held) + self.chance.choice([1, 1000, 10**9])
         told, stated = self.shape({fresh[0]: 1.0}), self.shape({fresh[0]: Decimal(over) / 10**9})
         self._refused(told, stated, BudgetExceeded)
 
@@ -236,12 +263,22 @@ class Sequence(Record):
             self.told[item] = (
                 None if value is UNAVAILABLE else math.nan if value is None else float(value)
             )
+        for item, amount in stated.items():
+            self._note_excess(item, amount)
         self.stated.update(stated)
         paid = [item for item in told if item not in self.asked and item not in stated]
         self.known.update(item for item in paid if self.told[item] is not None)
         gone = any(value is UNAVAILABLE for value in told.values())
         # Without what cannot be had, the rest may be of no use: ask again.
         self.offered = [] if gone else [item for item in self.offered if item not in told]
+
+    def _note_excess(self, item: Item, amount: int) -> None:
+        """What a budget cannot hold back of a price that was known only afterwards."""
+        if self.afterwards(item):
+            column = self.column(item)
+            planned = self.tariff.price(column) if item in self.offered else 0
+            fees = 0 if item in self.offered else self.tariff.fees_of({column})
+            self.excess += max(amount - planned, 0) + fees
 
     # Reading and storing ---------------------------------------------------------------------------
 
@@ -270,8 +307,8 @@ class Sequence(Record):
         else:
             mine, paid = self.column((0, name)), self.bought(0)
             have = {self.column(item) for item, value in self.told.items() if value is not None}
-            new = self.subject.needed(mine) - have
-            whole = self.subject.bill(paid | new, 0) - self.subject.bill(paid, 0)
+            new = self.tariff.needed(mine) - have
+            whole = self.tariff.bill(paid | new, 0) - self.tariff.bill(paid, 0)
             self.expect(f"the price of {name!r}", self.session.quote(name), whole / 10**9)
 
     def store(self) -> None:
@@ -330,6 +367,7 @@ class Sequence(Record):
         model, X = subject.model, subject.like(self.rows)
         how: dict[str, Any] = {"qid": np.zeros(len(X))} if subject.queries else {}
         how["unavailable"] = sorted({name for _, name in self.missing})
+        how["prices"] = self.prices
         acquired = model.acquired(X, budget, **how)
         for document, mask in enumerate(acquired):
             self.expect("bought", self.bought(document), set(np.flatnonzero(mask).tolist()))

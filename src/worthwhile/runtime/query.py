@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from worthwhile.core.quiet import quiet
 from worthwhile.costs import as_float, budget_quanta
-from worthwhile.exceptions import BudgetExceeded, SessionError
+from worthwhile.exceptions import SessionError
 from worthwhile.policy.exits.policy import ExitPolicy
+from worthwhile.runtime._claims import check_money
 from worthwhile.runtime._stored import (
     Stated,
     Storable,
@@ -212,22 +213,14 @@ class QuerySession(Storable):
     ) -> None:
         if (left := self._left()) is None:
             return
-        for document, account in enumerate(self._accounts):
-            said, priced = told.get(document, {}), stated.get(document, {})
-            reserved = tuple(
-                f
-                for d, f in self._pending
-                if d == document and f not in priced and said.get(f, 0.0) is not None
-            )
-            left -= sum(price + fee for _, price, fee in account._till.quote(reserved))
-        ceiling = self.policy.costs.is_ceiling  # what was paid for these is never refused
-        total = sum(q for priced in stated.values() for f, q in priced.items() if not ceiling(f))
-        if total > left and total:
-            raise BudgetExceeded(
-                f"price is {as_float(total):g} in all, but the budget of {self.budget:g} has only "
-                f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
-                "with a larger budget, or tell it as known already (price=0)."
-            )
+        pending: list[list[int]] = [[] for _ in self._accounts]
+        for document, feature in self._pending:
+            pending[document].append(feature)
+        claims = [
+            account._claims(pending[d], told.get(d, {}), stated.get(d, {}))
+            for d, account in enumerate(self._accounts)
+        ]
+        check_money(claims, left, self.budget)
 
     # Reading it ----------------------------------------------------------------------------------
 

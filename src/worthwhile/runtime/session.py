@@ -12,9 +12,9 @@ import numpy.typing as npt
 from worthwhile._html import html_table
 from worthwhile.core.quiet import quiet
 from worthwhile.costs import as_float, budget_quanta
-from worthwhile.exceptions import BudgetExceeded
 from worthwhile.policy.base import Bundle, Policy
 from worthwhile.policy.till import Till
+from worthwhile.runtime._claims import Claims, check_money
 from worthwhile.runtime._stored import (
     Stated,
     Told,
@@ -324,31 +324,32 @@ class Session(Listener):
         self._till.take_alone(feature)
 
     def _check_money(self, told: Told, stated: Stated) -> None:
-        if (left := self._left()) is None:
-            return
-        ceiling = self.policy.costs.is_ceiling
-        paid = {f: amount for f, amount in stated.items() if ceiling(f)}  # whatever is left
-        left -= sum(paid.values())
-        stated = {f: amount for f, amount in stated.items() if f not in paid}
-        told = {f: value for f, value in told.items() if f not in paid}
-        settled = stated.keys() | paid.keys()
-        reserved = [f for f in self._pending if f not in settled and told.get(f, 0.0) is not None]
+        if (left := self._left()) is not None:
+            check_money([self._claims(self._pending, told, stated)], left, self.budget)
+
+    def _claims(self, pending: Iterable[int], told: Told, stated: Stated) -> Claims:
+        """What a call of ``tell`` claims, with what is planned for the case."""
+        price, ceiling = self.policy.costs.lists[0], self.policy.costs.is_ceiling
+        paid = [f for f in stated if ceiling(f)]
+        reserved = {f: None for f in pending if f not in stated and told.get(f, 0.0) is not None}
         # Asked for once and given up since, yet bought all the same: due, but no longer reserved.
         late = [
             f
             for f, value in told.items()
             if value is not None and f in self._asked and f not in stated and f not in reserved
         ]
-        planned = sum(price + fee for _, price, fee in self._till.quote(tuple(reserved)))
-        everything = self._till.quote((*reserved, *late))
-        due = sum(stated.values()) + sum(price + fee for _, price, fee in everything) - planned
-        left -= planned
-        if due > left and due:
-            raise BudgetExceeded(
-                f"price is {as_float(due):g} but the budget of {self.budget:g} has only "
-                f"{as_float(max(left, 0)):g} left beside what was asked for. Nothing was recorded: open a session "
-                "with a larger budget, or tell it as known already (price=0)."
-            )
+        settled = self._owed([*paid, *reserved])
+        return Claims(
+            settled + sum(stated[f] - price[f] for f in paid),
+            self._owed([*paid, *reserved, *late])
+            - settled
+            + sum(amount for f, amount in stated.items() if f not in paid),
+            sum(price[f] for f in pending if f in stated and f not in paid),
+        )
+
+    def _owed(self, features: list[int]) -> int:
+        """What features would cost now at list prices, with the fees that they open."""
+        return sum(price + fee for _, price, fee in self._till.quote(tuple(features)))
 
     # Storing and resuming ------------------------------------------------------------------------
 
