@@ -80,6 +80,35 @@ def test_other_stated_prices_are_refused_beside_it():
     assert session.spent == 8
 
 
+def test_the_fee_that_it_opens_counts_beside_it():
+    session = Session(policy(), budget=8)
+    session.ask()
+    with pytest.raises(BudgetExceeded, match="price is 2 but the budget of 8 has only 1 left"):
+        session.tell({"llm": 0.0, "age": 1.0}, price={"llm": 5, "age": 2})
+    session.tell({"llm": 0.0, "age": 1.0}, price={"llm": 5, "age": 1})
+    assert session.spent == 8
+
+
+def pair():
+    """Reads llm and scan in one go."""
+    trees = Trees.build(
+        [1, -1, -1, 2, -1, -1], [0.5] * 6, [1, -1, -1, 4, -1, -1], [2, -1, -1, 5, -1, -1],
+        [[float(i)] for i in range(6)], [0, 3], [0.0],
+    )  # fmt: skip
+    return TreePolicy(COSTS, Output("value"), trees)
+
+
+def test_what_was_asked_for_is_taken_even_where_another_came_too_dear():
+    session = Session(pair(), budget=10)
+    assert session.ask() == ["llm", "scan"]
+    session.tell({"llm": 0.0}, price=20)
+    with pytest.raises(BudgetExceeded, match="price is 3.01 but the budget of 10 has only 0 left"):
+        session.tell({"scan": 0.0}, price=3.01)
+    session.tell({"scan": 0.0}, price=2.5)  # not above its list price, which was set aside
+    assert session.spent == 24.5
+    assert session.ask() == []
+
+
 def test_every_form_keeps_ceilings(tmp_path):
     COSTS.to_yaml(tmp_path / "costs.yaml")
     assert "llm: {ceiling: 5}" in (tmp_path / "costs.yaml").read_text(encoding="utf-8")

@@ -174,7 +174,7 @@ def test_known_values_are_free_and_stated_prices_hold(fitted):
     session.tell({0: {name: 1.0}}, price={0: {name: 0.75}})
     assert session.spent == pytest.approx(before + 0.75)
     assert session.budget == 40
-    with pytest.raises(BudgetExceeded, match="price is 50 in all"):
+    with pytest.raises(BudgetExceeded, match="price is 50 but the budget of 40"):
         session.tell({1: {wanted[1][0]: 1.0}}, price={1: 50})
 
 
