@@ -102,7 +102,7 @@ def test_what_was_asked_for_is_taken_even_where_another_came_too_dear():
     session = Session(pair(), budget=10)
     assert session.ask() == ["llm", "scan"]
     session.tell({"llm": 0.0}, price=20)
-    with pytest.raises(BudgetExceeded, match="price is 3.01 but the budget of 10 has only 0 left"):
+    with pytest.raises(BudgetExceeded, match=r"price is 3.01 but the budget of 10 has only 0 left"):
         session.tell({"scan": 0.0}, price=3.01)
     session.tell({"scan": 0.0}, price=2.5)  # not above its list price, which was set aside
     assert session.spent == 24.5
