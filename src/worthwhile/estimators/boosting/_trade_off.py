@@ -59,7 +59,7 @@ class TradeOff(Miser):
         self._fit(X, y, sample_weight, validation, qid=qid)
         flat = self.costs_.flat
         if self.lam == 0 and self.costs is not None and (flat.price.any() or flat.fee.any()):
-            warn_once(NOTHING_SAVED, 4)
+            warn_once(NOTHING_SAVED, 5)
         return self
 
     def _copy_with(self, lam: float) -> Self:
