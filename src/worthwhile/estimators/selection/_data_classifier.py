@@ -59,6 +59,14 @@ class DataSettings:
     masked: bool
     n_folds: int | None
     n_jobs: int | None
+    given: Scorer | None = None
+    """A classifier that came fitted: it answers for all rows, and nothing is trained."""
+
+    @classmethod
+    def of(cls, estimator: Any, given: Scorer | None) -> DataSettings:
+        """As the parameters of an estimator say; a classifier that came fitted knows no marks."""
+        masked = estimator.masked and given is None
+        return cls(estimator.classifier, masked, estimator.n_folds, estimator.n_jobs, given)
 
 
 class _Constant:
@@ -181,6 +189,8 @@ def fit_folds(
     ``masks`` say which factors the copies of the rows have; None: random ones. The folds depend on
     the seed alone.
     """
+    if settings.given is not None:
+        return settings.given, [(np.arange(len(Z)), settings.given)]
     rng = np.random.default_rng(seed)
     n_folds = min(settings.n_folds or 1, len(Z))
     folds = assign_folds(codes, n_folds, rng)

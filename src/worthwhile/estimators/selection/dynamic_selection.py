@@ -19,7 +19,6 @@ from worthwhile.costs import as_float, as_floats
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import GONE_IN
 from worthwhile.estimators._shared.validation import development_rows, read_validation
-from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.selection._coach import Coach, ConfidenceCoach, RewardCoach
 from worthwhile.estimators.selection._data_classifier import (
     DataSettings,
@@ -29,6 +28,7 @@ from worthwhile.estimators.selection._data_classifier import (
 )
 from worthwhile.estimators.selection._explain import explain_rows
 from worthwhile.estimators.selection._factors import make_layout
+from worthwhile.estimators.selection._given_classifier import TakesClassifier
 from worthwhile.estimators.selection._imitation import (
     LinearLearner,
     Schedule,
@@ -54,7 +54,7 @@ GRID_ROWS, GRID_ROUNDS, GRID_FOLDS, GRID_FITS = 800, 2, 3, 30
 """Rows, rounds and folds of the policies whose bills make a grid, and how many of them, at most."""
 
 
-class DynamicSelectionClassifier(CostAwareClassifier):
+class DynamicSelectionClassifier(TakesClassifier):
     """Buys factor after factor, each chosen in view of the values bought before.
 
     A data classifier answers from any set of factors (bundles of features that are bought
@@ -80,7 +80,10 @@ class DynamicSelectionClassifier(CostAwareClassifier):
     classifier : scikit-learn classifier, optional
         The data classifier, trained on standardised features (0 is the mean and stands for what is
         not known). None is multinomial logistic regression. Models other than logistic regression
-        do their own arithmetic, so batches and sessions agree to their float precision only.
+        do their own arithmetic, so batches and sessions agree to their float precision only. One
+        that is fitted already, on the columns of ``X`` as they are, is never trained again, which is
+        the paper's premise: it sees training means for what is not known, and ``masked``, ``adapt``
+        and ``n_folds`` do not apply.
     masked : bool, default=True
         Whether the data classifier also sees copies of the training rows with random factors left
         out, and marks that say which factors are known. False is the paper's: full rows only.
@@ -261,12 +264,12 @@ class DynamicSelectionClassifier(CostAwareClassifier):
         Z, Z_dev = (
             layout.standardise(part[:, layout.features], slice(None)) for part in (X, X_dev)
         )
-        settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
+        settings = DataSettings.of(self, self._given(X, layout))
         n_classes = len(self.classes_)
         given = Z, codes, n_classes, layout, settings, int(seeds[1])
         scorer, parts = fit_folds(*given)
         train = World(Z, codes, n_classes, layout, prices, parts, self.n_jobs)
-        if self.masked and self.adapt and layout.n_factors:
+        if settings.masked and self.adapt and layout.n_factors:
             rewards = [Reward(lam, self.margin == "logit") for lam in lams]
             learner = LinearLearner(layout, n_classes, self.n_jobs)
             schedule = self._schedule(int(seeds[2]))

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import as_float
-from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.selection._data_classifier import (
     DataSettings,
     Masks,
@@ -23,6 +22,7 @@ from worthwhile.estimators.selection._data_classifier import (
 )
 from worthwhile.estimators.selection._explain import explain_rows
 from worthwhile.estimators.selection._factors import make_layout
+from worthwhile.estimators.selection._given_classifier import TakesClassifier
 from worthwhile.policy.selection.rows import FactorPrices, Linear
 from worthwhile.policy.selection.static_order import StaticOrderPolicy
 
@@ -30,7 +30,7 @@ MOST_SUMS = 2**22
 """Sums of the data classifier that are held at a time while factors are tried."""
 
 
-class StaticOrderClassifier(CostAwareClassifier):
+class StaticOrderClassifier(TakesClassifier):
     """Buys the first factors of one fixed list for every case.
 
     The baselines of dynamic selection, and a good choice where all cases are alike.
@@ -51,7 +51,9 @@ class StaticOrderClassifier(CostAwareClassifier):
     factors : None, "groups", "single", list of lists or mapping, default=None
         What is bought together, as in :class:`DynamicSelectionClassifier`.
     classifier : scikit-learn classifier, optional
-        The data classifier; None is multinomial logistic regression on standardised features.
+        The data classifier; None is multinomial logistic regression on standardised features. One
+        that is fitted already, on the columns of ``X`` as they are, is never trained again:
+        ``masked``, ``adapt`` and ``n_folds`` do not apply.
     masked : bool, default=True
         Whether it is also trained on rows with random factors left out, with marks of those known.
     adapt : bool, default=True
@@ -158,13 +160,13 @@ class StaticOrderClassifier(CostAwareClassifier):
         layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         prices = FactorPrices(costs, layout)
         Z = layout.standardise(X[:, layout.features], slice(None))
-        settings = DataSettings(self.classifier, self.masked, self.n_folds, self.n_jobs)
+        settings = DataSettings.of(self, self._given(X, layout))
         n_classes = len(self.classes_)
         given = Z, codes, n_classes, layout, settings, seed
         scorer, parts = fit_folds(*given)
         world = World(Z, codes, n_classes, layout, prices, parts)
         order = forward_order(world) if self.order == "forward" else weight_order(scorer, world)
-        if self.masked and self.adapt and order:
+        if settings.masked and self.adapt and order:
             scorer, parts = fit_folds(*given, prefix_masks(order, len(Z), seed))
             world = World(Z, codes, n_classes, layout, prices, parts)
         self.order_ = [self.factor_names_[f] for f in order]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, are_moderate
 from worthwhile.policy.foreign import Foreign, try_out
 from worthwhile.policy.output import Output
 from worthwhile.policy.selection._one_row import AnyRow, LinearRow, Plan, Row, make_plan
@@ -81,7 +81,10 @@ class FactorPolicy(Policy):
     def _model_settings(self) -> dict[str, Any]:
         """What a file needs to know about a foreign data classifier."""
         scorer = self.model.scorer
-        return {"masked": scorer.masked} if isinstance(scorer, ForeignScorer) else {}
+        if not isinstance(scorer, ForeignScorer):
+            return {}
+        named = {} if scorer.names is None else {"named": True}
+        return {"masked": scorer.masked, **named}
 
 
 class SelectionPolicy(FactorPolicy):
@@ -221,7 +224,7 @@ class SelectionPolicy(FactorPolicy):
         return cls(costs, output, layout, scorer, choosers, lams, chosen)
 
 
-MODEL_ARRAYS = ("features", "start", "mean", "scale", "weight", "mark", "bias", "model")
+MODEL_ARRAYS = ("features", "start", "mean", "scale", "weight", "mark", "bias", "model", "fill")
 """What :func:`model_arrays` may write."""
 
 
@@ -233,7 +236,8 @@ def model_arrays(model: Model) -> dict[str, Any]:
         "mean": layout.mean, "scale": layout.scale,
     }  # fmt: skip
     if isinstance(scorer, ForeignScorer):
-        return arrays | {"model": Foreign(scorer.model)}
+        filled = {} if scorer.fill is None else {"fill": scorer.fill}
+        return arrays | {"model": Foreign(scorer.model), **filled}
     return arrays | {"weight": scorer.weight, "mark": scorer.mark, "bias": scorer.bias}
 
 
@@ -245,6 +249,8 @@ def read_model(state: State, costs: Costs, output: Output) -> tuple[Layout, Line
     expected = {"features": "i4", "start": "i4", "mean": "f8", "scale": "f8"}
     if foreign is None:
         expected |= {"weight": "f8", "mark": "f8", "bias": "f8"}
+    elif "fill" in arrays:
+        expected["fill"] = "f8"
     check_arrays(arrays, expected, {"weight": 2, "mark": 2})
     layout = Layout(*(arrays[name] for name in ("features", "start", "mean", "scale")))
     if problem := layout.problem(costs.n_features):
@@ -255,7 +261,9 @@ def read_model(state: State, costs: Costs, output: Output) -> tuple[Layout, Line
     if foreign is not None:
         if not isinstance(foreign, Foreign) or not isinstance(settings.get("masked"), bool):
             raise ValueError("no foreign model")
-        judge = ForeignScorer(foreign.value, n_classes, settings["masked"])
+        judge = ForeignScorer(
+            foreign.value, n_classes, settings["masked"], *_given(settings, arrays, layout, costs)
+        )
         nothing = np.zeros((1, layout.n_entries)), np.zeros((1, layout.n_factors))
         try_out(foreign.value, lambda: judge(*nothing))
         return layout, judge
@@ -263,6 +271,25 @@ def read_model(state: State, costs: Costs, output: Output) -> tuple[Layout, Line
     if problem := scorer.problem(layout, n_classes):
         raise ValueError(problem)
     return layout, scorer
+
+
+def _given(
+    settings: Mapping[str, Any], arrays: Mapping[str, Any], layout: Layout, costs: Costs
+) -> tuple[Layout | None, Floats | None, list[str] | None]:
+    """How a model that came fitted sees rows of the user's table; nothing for one that we trained."""
+    fill, named = arrays.get("fill"), settings.get("named", False)
+    names = None if costs.feature_names is None else list(costs.feature_names)
+    if fill is None:
+        if named:
+            raise ValueError("a model that was trained on factors asks for no names")
+        return None, None, None
+    if settings["masked"] or fill.shape != (costs.n_features,) or not are_moderate(fill):
+        raise ValueError("fill does not have a moderate number for every column")
+    if named is not True and named is not False:
+        raise ValueError("named is not true or false")
+    if named and names is None:
+        raise ValueError("the model asks for names that the prices do not have")
+    return layout, fill, names if named else None
 
 
 def members_of(layout: Layout) -> tuple[list[Bundle], dict[int, int]]:

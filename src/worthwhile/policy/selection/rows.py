@@ -184,18 +184,35 @@ class ForeignScorer:
     model : a fitted classifier of class codes 0, 1, ...
     n_classes : number of classes, of which the model may have seen fewer
     masked : whether the marks are inputs of the model, after the values
+    layout, fill, names : where the model came fitted and takes the user's own columns (of all
+        classes, under their labels): how values were standardised, what stands for columns that are
+        not known (d,), and the names of the columns that it asks for
     """
 
     model: Any
     n_classes: int
     masked: bool
+    layout: Layout | None = None
+    fill: Floats | None = None
+    names: list[str] | None = None
 
     def __call__(self, z: Floats, marks: Floats) -> Floats:
         """Probabilities (m, n_classes) from standardised values and marks, 0 where unknown."""
         chances = np.zeros((len(z), self.n_classes))
-        if len(z):
+        if not len(z):
+            return chances
+        if self.fill is None:
             inputs = np.hstack([z, marks]) if self.masked else z
             chances[:, self.model.classes_] = self.model.predict_proba(inputs)
+            return chances
+        assert self.layout is not None
+        rows: Any = np.tile(self.fill, (len(z), 1))
+        rows[:, self.layout.features] = self.layout.mean + self.layout.scale * z
+        if self.names is not None:
+            import pandas as pd
+
+            rows = pd.DataFrame(rows, columns=self.names)
+        chances[:] = self.model.predict_proba(rows)
         return chances
 
 
