@@ -1,0 +1,28 @@
+"""What a paper claims beside what the kept results give: the lines of the page at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from benchmarks.common import markdown
+
+HEADS = ("claim", "paper", "here", "how it was chosen", "reached?")
+
+
+class Claim(NamedTuple):
+    """One statement of a paper."""
+
+    text: str
+    paper: str
+    here: str
+    chosen: str
+    """By which rows and rules, and what was seen before."""
+    reached: bool | None
+    """None: not comparable, the reason stands in ``chosen``."""
+
+
+def table(claims: Sequence[Claim]) -> str:
+    """As Markdown."""
+    word = {True: "yes", False: "no", None: "not comparable"}
+    return markdown(HEADS, [[*claim[:4], word[claim.reached]] for claim in claims])
