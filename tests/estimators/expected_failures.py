@@ -20,6 +20,8 @@ BOOTSTRAP = (
 
 RANDOM_ROWS = "a tree sees a random part of the rows: repeated rows change the draws"
 
+FOLDS = "copies of a heavy row are in one fold, repeated rows in several"
+
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "AdaptiveBoostingClassifier": {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
     "AdaptiveLinearClassifier": {"check_sample_weight_equivalence_on_dense_data": BOOTSTRAP},
@@ -29,6 +31,9 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_dense_data": RANDOM_SAMPLES,
         "check_classifiers_train": VOTES_AND_COUNTS,
     },
+    "DynamicSelectionClassifier": {"check_sample_weight_equivalence_on_dense_data": FOLDS},
+    "ForwardForestClassifier": {"check_sample_weight_equivalence_on_dense_data": RANDOM_ROWS},
+    "StaticOrderClassifier": {"check_sample_weight_equivalence_on_dense_data": FOLDS},
     "PrunedForestClassifier": {
         "check_sample_weight_equivalence_on_dense_data": RANDOM_SAMPLES,
         "check_classifiers_train": VOTES_AND_COUNTS,

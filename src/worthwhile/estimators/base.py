@@ -19,6 +19,7 @@ from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_ca
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
+from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.calibration import Calibration
@@ -72,6 +73,7 @@ class CostAware(TableReader):
         super()._validate_params()
         count_threads(getattr(self, "n_jobs", None))
         check_calibrate(getattr(self, "calibrate", None))
+        check_class_weight(getattr(self, "class_weight", None))
 
     # Predicting ----------------------------------------------------------------------------------
 

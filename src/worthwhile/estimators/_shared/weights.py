@@ -13,6 +13,9 @@ from worthwhile.core.boosting.rounding import round_weights
 
 Floats = npt.NDArray[np.float64]
 
+MOST_COPIES, USUAL_COPIES = 4, 2
+"""How many times as many rows there may be where weights become copies, and how many there are usually."""
+
 
 def read_weight(
     sample_weight: Any, X: Any, class_weight: Any = None, y: Any = None
@@ -35,6 +38,38 @@ def read_weight(
             "sample_weight and class_weight are zero for every row: give at least one row a weight > 0."
         )
     return None if (weight == 1.0).all() else weight
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what gives classes no weights."""
+    if class_weight is None or isinstance(class_weight, dict):
+        return
+    if not isinstance(class_weight, str) or class_weight != "balanced":
+        raise ValueError(
+            f"class_weight is {class_weight!r}: give 'balanced', or a dict from labels to weights."
+        )
+
+
+def copies_by_weight(weight: Floats | None, n_rows: int) -> npt.NDArray[np.intp]:
+    """Rows as often as their weights say, for methods that count rows.
+
+    Whole numbers are taken as they are while there are at most four times as many rows; other
+    weights so that there are twice as many, each row within one copy of its share.
+
+    Examples
+    --------
+    >>> copies_by_weight(np.array([2.0, 0.0, 1.0]), 3).tolist()
+    [0, 0, 2]
+    >>> copies_by_weight(np.array([0.3, 0.1]), 2).tolist()
+    [0, 0, 0, 1]
+    """
+    if weight is None:
+        return np.arange(n_rows)
+    total = weight.sum()
+    whole = total <= MOST_COPIES * n_rows and (weight == np.round(weight)).all()
+    scale = 1.0 if whole else USUAL_COPIES * n_rows / total
+    ends = np.floor(np.cumsum(weight * scale) + 0.5).astype(np.intp)
+    return np.repeat(np.arange(n_rows), np.diff(ends, prepend=0))
 
 
 def exact_weight(weight: Floats | None, n_rows: int) -> Floats:

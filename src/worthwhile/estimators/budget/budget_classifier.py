@@ -52,6 +52,12 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of everything random.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -106,11 +112,15 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.errors = errors
         self.worth = worth
         self.refer = refer
@@ -133,7 +143,7 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         self._validate_params()
         budget_quanta(self.budget)
         X, y, costs = self._read_training(X, y)
-        weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
+        weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
         self._errors()
         weight = np.ones(len(X)) if weight is None else weight / weight.mean()

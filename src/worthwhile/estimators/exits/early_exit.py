@@ -261,6 +261,11 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         Rounds from one exit to the next.
     costs : Costs, mapping or array, optional
         Prices; None means those of the model.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; exits go
+        by the model's own, so what is bought and predicted stays as it is. A model that came fitted
+        answers for all rows: give rows that it has not seen, or a model that is not fitted. Weights
+        of classes are the model's to have.
 
     Attributes
     ----------
@@ -299,8 +304,10 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         rule: str = "probability",
         every: int = 10,
         costs: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         super().__init__(model, threshold, rule, every, costs)
+        self.calibrate = calibrate
 
     def _default_model(self) -> Any:
         from worthwhile.estimators.boosting import GreedyMiserClassifier

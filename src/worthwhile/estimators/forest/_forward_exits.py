@@ -37,7 +37,9 @@ def joint_votes(votes: Sequence[Floats]) -> list[Floats]:
     return found
 
 
-def exit_levels(certainty: Floats, right: Floats, price: Floats, worth: float) -> Floats:
+def exit_levels(
+    certainty: Floats, right: Floats, price: Floats, worth: float, weight: Floats | None = None
+) -> Floats:
     """From which certainty on a row leaves after each stage but the last.
 
     From the last stage backwards: with the levels of all later stages fixed, a stage takes the
@@ -52,14 +54,17 @@ def exit_levels(certainty: Floats, right: Floats, price: Floats, worth: float) -
         What the list costs up to a stage.
     worth : float
         What a right answer is worth.
+    weight : float64 (n,), optional
+        Weights of the rows.
     """
+    share = np.ones(certainty.shape[1]) if weight is None else weight
     levels = np.zeros(len(price) - 1)
     going_on = worth * right[-1] - price[-1]
     for stage in range(len(levels) - 1, -1, -1):
         leaving = worth * right[stage] - price[stage]
         order = np.argsort(-certainty[stage], kind="stable")
         ranked = certainty[stage][order]
-        gain = np.append(0.0, np.cumsum((leaving - going_on)[order]))
+        gain = np.append(0.0, np.cumsum((share * (leaving - going_on))[order]))
         # Rows of the same certainty leave together or not at all.
         gain[1:-1][ranked[1:] == ranked[:-1]] = -np.inf
         first = int(np.argmax(gain))

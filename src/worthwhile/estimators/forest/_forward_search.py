@@ -46,9 +46,12 @@ FOLDS, FOLD_TREES = 3, 24
 class Search:
     """Which feature comes next."""
 
-    def __init__(self, X: Floats, codes: Codes, costs: Costs, forest: Any) -> None:
+    def __init__(
+        self, X: Floats, codes: Codes, costs: Costs, forest: Any, weight: Floats | None = None
+    ) -> None:
         rows = np.random.default_rng(forest.random_state).permutation(len(X))[:SEARCH_ROWS]
         self.X, self.codes, self.costs = X[rows], codes[rows], costs
+        self.weight = np.ones(len(rows)) if weight is None else weight[rows]
         self.forest = forest.set_params(oob_score=_nothing)
         self.d = X.shape[1]
         alone = np.array([self.price([f]) for f in range(self.d)])
@@ -66,17 +69,18 @@ class Search:
         forest = clone(self.forest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # rows that every tree has seen
-            forest.fit(self.X[:, list(features)], self.codes)
+            forest.fit(self.X[:, list(features)], self.codes, self.weight)
         own = np.searchsorted(forest.classes_, self.codes)
         found = forest.oob_decision_function_[np.arange(len(own)), own]
-        return float(np.nanmean(found))
+        seen = np.isfinite(found)
+        return float(np.average(found[seen], weights=self.weight[seen])) if seen.any() else 0.0
 
     def run(self, power: float, longest: int | None) -> list[int]:
         """All priced features in order; the search ends where no more are wanted."""
         steps = MOST_STEPS if longest is None else min(longest, MOST_STEPS)
         order: list[int] = []
         left = [f for f in range(self.d) if f not in self.free]
-        shares = np.bincount(self.codes) / len(self.codes)
+        shares = np.bincount(self.codes, self.weight) / self.weight.sum()
         level = self.score(self.free) if self.free else float((shares**2).sum())
         merit = dict.fromkeys(left, np.inf)
         while left and len(order) < steps:
@@ -118,8 +122,11 @@ class Length:
 class Kinds:
     """Compares kinds of forests on rows held out in turn."""
 
-    def __init__(self, X: Floats, codes: Codes, n_classes: int, seed: int) -> None:
+    def __init__(
+        self, X: Floats, codes: Codes, n_classes: int, seed: int, weight: Floats | None = None
+    ) -> None:
         self.X, self.codes, self.n_classes, self.seed = X, codes, n_classes, seed
+        self.weight = np.ones(len(X)) if weight is None else weight
         folds = min(FOLDS, len(X))
         few = np.bincount(codes).min() < folds
         self.folds = (KFold if few else StratifiedKFold)(folds, shuffle=True, random_state=seed)
@@ -130,8 +137,9 @@ class Kinds:
         found = []
         for number in range(len(KINDS) if features else 1):
             votes = self._votes(features, number, min(n_trees, FOLD_TREES))
-            right = float((votes.argmax(axis=1) == self.codes).mean())
-            sure = float(np.log(np.maximum(votes[rows, self.codes], 0.01)).mean())
+            right = float(np.average(votes.argmax(axis=1) == self.codes, weights=self.weight))
+            logs = np.log(np.maximum(votes[rows, self.codes], 0.01))
+            sure = float(np.average(logs, weights=self.weight))
             found.append((right + 1e-3 * sure, -number, votes))
         _, number, votes = max(found, key=lambda one: one[:2])
         return Length(-number, votes, price)
@@ -140,7 +148,8 @@ class Kinds:
         votes = np.zeros((len(self.codes), self.n_classes))
         X = self.X[:, list(features)] if features else np.zeros((len(self.codes), 1))
         for seen, held in self.folds.split(X, self.codes):
-            forest = make_forest(kind, n_trees, self.seed).fit(X[seen], self.codes[seen])
+            forest = make_forest(kind, n_trees, self.seed)
+            forest.fit(X[seen], self.codes[seen], self.weight[seen])
             votes[np.ix_(held, forest.classes_)] = forest.predict_proba(X[held])
         return votes
 

@@ -100,6 +100,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of hold-out, bootstrap and thresholds.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -196,11 +199,13 @@ class BudgetedForestClassifier(CostAwareClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.budget = budget
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.calibrate = calibrate
         self.alpha = alpha
         self.n_trees = n_trees
         self.impurity = impurity

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_float
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.forest._forward_exits import exit_levels, joint_votes, spaced, with_exits
 from worthwhile.estimators.forest._forward_search import (
@@ -76,6 +77,12 @@ class ForwardForestClassifier(CostAwareClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of the forests.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -150,19 +157,23 @@ class ForwardForestClassifier(CostAwareClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.n_features = n_features
         self.worth = worth
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.price_power = price_power
         self.n_trees = n_trees
         self.n_search_trees = n_search_trees
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> ForwardForestClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForwardForestClassifier:
         """Put the features in order, and train a forest for each length of the list.
 
         Parameters
@@ -171,28 +182,35 @@ class ForwardForestClassifier(CostAwareClassifier):
             Rows; NaN is an empty value.
         y : array (n,)
             Labels.
+        sample_weight : array (n,), optional
+            Weights of the rows, which scikit-learn's forests take: they draw rows by chance, so whole
+            numbers do not equal repetition.
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y)
+        weight = read_weight(sample_weight, X, self.class_weight, y)
+        weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
         n_jobs = count_threads(self.n_jobs)
-        search = Search(X, codes, costs, search_forest(self.n_search_trees, seed, n_jobs))
+        search = Search(X, codes, costs, search_forest(self.n_search_trees, seed, n_jobs), weight)
         order = search.run(float(self.price_power), self.n_features)
         self.order_ = [costs.name(feature) for feature in order]
         self.trace_ = pd.DataFrame(search.lines)
         longest = len(order) if self.n_features is None else min(self.n_features, len(order))
-        kinds = Kinds(X, codes, len(self.classes_), seed)
+        kinds = Kinds(X, codes, len(self.classes_), seed, weight)
         self._forests, lengths = {}, {}
         for length in _lengths(longest):
             known = [*search.free, *order[:length]]
             lengths[length] = kinds.best(known, self.n_trees, as_float(search.price(known)))
             forest = make_forest(lengths[length].kind, self.n_trees, seed, n_jobs)
-            self._forests[length] = _grown(forest, X, self.classes_[codes], known, costs)
-        self._place_exits(lengths, codes, bool(search.free))
+            self._forests[length] = _grown(forest, X, self.classes_[codes], known, costs, weight)
+        self._place_exits(lengths, codes, kinds.weight, bool(search.free))
         return self._use(len(self.stages_) - 1)
 
-    def _place_exits(self, lengths: dict[int, Length], codes: Codes, some_free: bool) -> None:
+    def _place_exits(
+        self, lengths: dict[int, Length], codes: Codes, weight: Floats, some_free: bool
+    ) -> None:
         """All lists, with exits and without; last what was asked for."""
         every = list(lengths)
         staged = every if some_free else every[1:]
@@ -204,12 +222,12 @@ class ForwardForestClassifier(CostAwareClassifier):
             chosen = spaced([length for length in staged if length <= end])
             if len(chosen) < 2:
                 continue
-            exits = _Exits([lengths[length] for length in chosen], codes)
+            exits = _Exits([lengths[length] for length in chosen], codes, weight)
             plans += [_Plan(chosen, exits.levels(worth), worth) for worth in exits.worths()]
             if self.worth is not None:
                 asked = [_Plan(chosen, exits.levels(float(self.worth)), float(self.worth))]
         for pair in itertools.pairwise(staged[:9]):
-            exits = _Exits([lengths[length] for length in pair], codes)
+            exits = _Exits([lengths[length] for length in pair], codes, weight)
             plans += [_Plan(list(pair), exits.leave(share), leaving=share) for share in LEAVING]
         plans += [_Plan([length]) for length in every]
         self._plans = plans + asked
@@ -266,7 +284,8 @@ class _Plan:
 class _Exits:
     """Stages of a list, as training rows see them that the forests were not grown on."""
 
-    def __init__(self, stages: Sequence[Length], codes: Codes) -> None:
+    def __init__(self, stages: Sequence[Length], codes: Codes, weight: Floats) -> None:
+        self.weight = weight
         votes = joint_votes([stage.votes for stage in stages])
         self.certainty = np.array([vote.max(axis=1) for vote in votes])
         self.right = np.array([vote.argmax(axis=1) == codes for vote in votes], dtype=np.float64)
@@ -274,25 +293,27 @@ class _Exits:
 
     def worths(self) -> list[float]:
         """What right answers may be worth, around the price of one more of them on average."""
-        shares = self.right.mean(axis=1)
+        shares = np.average(self.right, axis=1, weights=self.weight)
         gain = max(float(shares[-1] - shares[0]), 0.01)
         usual = float(self.price[-1] - self.price[0]) / gain
         return [float(worth) for worth in WORTHS * usual]
 
     def levels(self, worth: float) -> Floats:
         """Where rows leave."""
-        return exit_levels(self.certainty, self.right, self.price, worth)
+        return exit_levels(self.certainty, self.right, self.price, worth, self.weight)
 
     def leave(self, share: float) -> Floats:
         """The level at which this share of the rows leaves the first of two stages."""
         return np.quantile(self.certainty[:1], [1 - share])
 
 
-def _grown(forest: Any, X: Floats, y: Any, known: Sequence[int], costs: Costs) -> TreePolicy:
+def _grown(
+    forest: Any, X: Floats, y: Any, known: Sequence[int], costs: Costs, weight: Floats | None
+) -> TreePolicy:
     """A forest that saw some columns, as trees over all of them."""
     columns = np.array(known or [0], dtype=np.int32)
     seen = X[:, columns] if known else np.zeros((len(X), 1))
-    policy = from_sklearn_trees(forest.fit(seen, y), Costs(np.ones(len(columns))))
+    policy = from_sklearn_trees(forest.fit(seen, y, weight), Costs(np.ones(len(columns))))
     assert isinstance(policy, TreePolicy)
     feature = policy.trees.feature
     feature = np.where(feature < 0, feature, columns[feature]).astype(np.int32)

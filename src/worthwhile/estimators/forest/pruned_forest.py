@@ -77,6 +77,12 @@ class PrunedForestClassifier(CostAwareClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of the hold-out, and of a forest trained here.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -154,12 +160,16 @@ class PrunedForestClassifier(CostAwareClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.forest = forest
         self.lam = lam
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.solver = solver
         self.errors = errors
         self.keep_levels = keep_levels
@@ -188,7 +198,7 @@ class PrunedForestClassifier(CostAwareClassifier):
         fitted = _is_fitted(self.forest)
         like = self.forest if fitted and isinstance(self.forest, CostAware) else None
         X, y, costs = self._read_training(X, y, dtype=np.float64, like=like)
-        weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
+        weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         if fitted:
             X, codes, weight = self._pruning_rows(X, y, weight, validation)
         else:
@@ -332,7 +342,7 @@ class PrunedForestClassifier(CostAwareClassifier):
             X, y = validate_data(
                 self, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
             )  # fmt: skip
-        weight = read_weight(sample_weight, X)
+        weight = read_weight(sample_weight, X, self.class_weight, y)
         weight = np.ones(len(X)) if weight is None else weight
         codes = code_labels(y, self.classes_, "y", "forest")
         targets, policy = read_targets(codes, self.classes_, weight), self._inner_policy

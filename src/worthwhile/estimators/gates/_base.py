@@ -110,6 +110,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
     _style = "columns"
     trace_: pd.DataFrame
     point_: dict[str, Any]
+    class_weight: Any
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -299,7 +300,8 @@ class GatedClassifier(CostAwareClassifier, ABC):
         given = X
         X, y, _ = self._read_training(X, y)
         source = X if self._encoding is None else self._encoding.columns.read(dense(given))
-        codes, weight, proba = self._read_labels(y), read_weight(sample_weight, X), None
+        codes, proba = self._read_labels(y), None
+        weight = read_weight(sample_weight, X, self.class_weight, y)
         if existing_proba is not None:
             proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
         weight, X, source, codes, proba = drop_weightless(weight, X, source, codes, proba)

@@ -93,6 +93,12 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
         Threads of the forest; None means all cores.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -164,6 +170,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
         n_jobs: int | None = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
@@ -171,6 +179,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
         )  # fmt: skip
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.p_full = p_full
         self.gamma = gamma
         self.distance = distance

@@ -76,6 +76,12 @@ class L1GateClassifier(GatedClassifier):
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
         Threads of the forest; None means all cores.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -128,6 +134,8 @@ class L1GateClassifier(GatedClassifier):
         n_jobs: int | None = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
@@ -135,6 +143,8 @@ class L1GateClassifier(GatedClassifier):
         )  # fmt: skip
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.C = C
         self.n_features = n_features
         self.correct_weight = correct_weight

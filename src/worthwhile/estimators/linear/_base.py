@@ -48,6 +48,8 @@ class LinearTreeBase(CostAware, ABC):
 class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
     """A tree of linear models that answers with classes."""
 
+    class_weight: Any
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Train the tree.
 
@@ -65,7 +67,8 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
         self._validate_params()
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], like=self._like())
         codes = self._read_labels(y)
-        weight, X, y, codes = drop_weightless(read_weight(sample_weight, X), X, y, codes)
+        weight = read_weight(sample_weight, X, self.class_weight, y)
+        weight, X, y, codes = drop_weightless(weight, X, y, codes)
         train, held = pruning_rows(self, X, codes, validation)
         if held is not None:
             held = (held[0], class_targets(held[1], self.classes_).Y)

@@ -103,6 +103,9 @@ class CascadeClassifier(CostAwareClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int, optional
         Accepted for uniformity: nothing is random.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -190,6 +193,7 @@ class CascadeClassifier(CostAwareClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.n_stages = n_stages
         self.lam = lam
@@ -197,6 +201,7 @@ class CascadeClassifier(CostAwareClassifier):
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.calibrate = calibrate
         self.n_rounds = n_rounds
         self.max_depth = max_depth
         self.learning_rate = learning_rate

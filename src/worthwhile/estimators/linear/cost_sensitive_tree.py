@@ -143,6 +143,12 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Seed of that split.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -178,6 +184,33 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     >>> model.acquired(X).any(axis=0).tolist()
     [True, True, False, False]
     """
+
+    def __init__(
+        self,
+        lam: float = 0.001,
+        *,
+        costs: Any = None,
+        rho: float = 0.0001,
+        max_depth: int = 5,
+        tau: float = 0.2,
+        solver: str = "block",
+        tol: float = 1e-5,
+        max_iter: int = 50,
+        validation_fraction: float | None = 0.1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
+    ) -> None:
+        super().__init__(
+            lam, costs=costs, rho=rho, max_depth=max_depth, tau=tau, solver=solver, tol=tol,
+            max_iter=max_iter, validation_fraction=validation_fraction, random_state=random_state,
+            n_jobs=n_jobs, categorical=categorical, dates=dates,
+        )  # fmt: skip
+        self.class_weight = class_weight
+        self.calibrate = calibrate
 
 
 class CostSensitiveTreeRegressor(LinearTreeRegressor, _CostSensitiveTree):

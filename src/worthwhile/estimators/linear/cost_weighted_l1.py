@@ -120,6 +120,12 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         Most steps per penalty.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -146,6 +152,27 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
     [[True, False, False]]
     """
 
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        costs: Any = None,
+        n_path: int = 10,
+        tol: float = 1e-10,
+        max_iter: int = 5000,
+        n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
+    ) -> None:
+        super().__init__(
+            lam, costs=costs, n_path=n_path, tol=tol, max_iter=max_iter, n_jobs=n_jobs,
+            categorical=categorical, dates=dates,
+        )  # fmt: skip
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CostWeightedL1Classifier:
         """Follow the path of penalties down to ``lam``.
 
@@ -161,7 +188,7 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         self._validate_params()
         X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
         codes = self._read_labels(y)
-        weight = read_weight(sample_weight, X)
+        weight = read_weight(sample_weight, X, self.class_weight, y)
         share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)
         penalty = PricePenalty.of(costs)
         m = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -226,6 +226,12 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         Seed of that split.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -265,6 +271,37 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     >>> model.certificates_.statement[0]
     'at least 60.8 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.935)'
     """
+
+    def __init__(
+        self,
+        budget: float | Sequence[float] = float("inf"),
+        *,
+        costs: Any = None,
+        max_depth: int = 5,
+        budget_per: str = "node",
+        routing: str = "hard",
+        tau: float | str = 1.0,
+        on_overflow: str = "skip",
+        engine: str = "auto",
+        trees: Any = None,
+        certify: bool = True,
+        min_weight: float = 20,
+        validation_fraction: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        categorical: Any = None,
+        dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
+    ) -> None:
+        super().__init__(
+            budget, costs=costs, max_depth=max_depth, budget_per=budget_per, routing=routing, tau=tau,
+            on_overflow=on_overflow, engine=engine, trees=trees, certify=certify, min_weight=min_weight,
+            validation_fraction=validation_fraction, random_state=random_state, n_jobs=n_jobs,
+            categorical=categorical, dates=dates,
+        )  # fmt: skip
+        self.class_weight = class_weight
+        self.calibrate = calibrate
 
 
 class SubmodularTreeRegressor(LinearTreeRegressor, _SubmodularTree):

@@ -61,12 +61,14 @@ class DataSettings:
     n_jobs: int | None
     given: Scorer | None = None
     """A classifier that came fitted: it answers for all rows, and nothing is trained."""
+    origin: Ints | None = None
+    """Number of the row that each one is a copy of: copies are in one fold."""
 
     @classmethod
-    def of(cls, estimator: Any, given: Scorer | None) -> DataSettings:
+    def of(cls, estimator: Any, given: Scorer | None, origin: Ints) -> DataSettings:
         """As the parameters of an estimator say; a classifier that came fitted knows no marks."""
         masked = estimator.masked and given is None
-        return cls(estimator.classifier, masked, estimator.n_folds, estimator.n_jobs, given)
+        return cls(estimator.classifier, masked, estimator.n_folds, estimator.n_jobs, given, origin)
 
 
 class _Constant:
@@ -192,13 +194,17 @@ def fit_folds(
     if settings.given is not None:
         return settings.given, [(np.arange(len(Z)), settings.given)]
     rng = np.random.default_rng(seed)
-    n_folds = min(settings.n_folds or 1, len(Z))
-    folds = assign_folds(codes, n_folds, rng)
+    _, first, origin = np.unique(
+        np.arange(len(Z)) if settings.origin is None else settings.origin,
+        return_index=True, return_inverse=True,
+    )  # fmt: skip
+    n_folds = min(settings.n_folds or 1, len(first))
+    folds = assign_folds(codes[first], n_folds, rng)[origin]
     training = [np.ones(len(Z), dtype=bool)]
     if n_folds > 1:
         training += [folds != fold for fold in range(n_folds)]
     seeds = rng.integers(0, 2**31, len(training))
-    parts_aside = assign_folds(codes, min(PARTS, len(Z)), rng)
+    parts_aside = assign_folds(codes[first], min(PARTS, len(first)), rng)[origin]
     if not settings.masked:
         masks = [np.ones((len(Z), layout.n_factors), dtype=bool)]
     elif masks is None:

@@ -19,6 +19,7 @@ from worthwhile.costs import as_float, as_floats
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import GONE_IN
 from worthwhile.estimators._shared.validation import development_rows, read_validation
+from worthwhile.estimators._shared.weights import copies_by_weight, drop_weightless, read_weight
 from worthwhile.estimators.selection._coach import Coach, ConfidenceCoach, RewardCoach
 from worthwhile.estimators.selection._data_classifier import (
     DataSettings,
@@ -120,6 +121,12 @@ class DynamicSelectionClassifier(TakesClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of folds, left-out factors, and samples.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -213,11 +220,15 @@ class DynamicSelectionClassifier(TakesClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.lam = lam
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.factors = factors
         self.classifier = classifier
         self.masked = masked
@@ -234,7 +245,9 @@ class DynamicSelectionClassifier(TakesClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, validation: Any = None) -> DynamicSelectionClassifier:
+    def fit(
+        self, X: Any, y: Any, validation: Any = None, *, sample_weight: Any = None
+    ) -> DynamicSelectionClassifier:
         """Train the data classifiers, then the purchasing policy of each trade-off.
 
         Parameters
@@ -246,10 +259,15 @@ class DynamicSelectionClassifier(TakesClassifier):
         validation : (X, y), optional
             Development rows that choose the best round; otherwise ``validation_fraction`` of the
             rows is set aside.
+        sample_weight : array (n,), optional
+            Weights of the rows, which count as copies: whole numbers equal repetition, where the
+            copies of a row are in the same fold and set aside together.
         """
         self._validate_params()
         lams = self._lams()
         X, y, costs = self._read_training(X, y)
+        weight = read_weight(sample_weight, X, self.class_weight, y)
+        weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)
         random = check_random_state(self.random_state)
         seeds = random.randint(0, 2**31 - 1, size=3)
@@ -258,13 +276,17 @@ class DynamicSelectionClassifier(TakesClassifier):
         else:
             rng = np.random.default_rng(seeds[0])
             kept, held = development_rows(len(X), self.validation_fraction, rng, codes)
+            mine, weight = (None, None) if weight is None else (weight[held], weight[kept])
+            held = held[copies_by_weight(mine, len(held))]
             X, codes, X_dev, codes_dev = X[kept], codes[kept], X[held], codes[held]
+        origin = copies_by_weight(weight, len(X))
+        X, codes = X[origin], codes[origin]
         layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         prices = FactorPrices(costs, layout)
         Z, Z_dev = (
             layout.standardise(part[:, layout.features], slice(None)) for part in (X, X_dev)
         )
-        settings = DataSettings.of(self, self._given(X, layout))
+        settings = DataSettings.of(self, self._given(X, layout), origin)
         n_classes = len(self.classes_)
         given = Z, codes, n_classes, layout, settings, int(seeds[1])
         scorer, parts = fit_folds(*given)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import as_float
+from worthwhile.estimators._shared.weights import copies_by_weight, read_weight
 from worthwhile.estimators.selection._data_classifier import (
     DataSettings,
     Masks,
@@ -66,6 +67,12 @@ class StaticOrderClassifier(TakesClassifier):
         Threads; None means all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of folds and left-out factors.
+    class_weight : dict or "balanced", optional
+        Weights of the classes by label; "balanced" gives all classes the same. They multiply
+        ``sample_weight``.
+    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
+        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
+        bought and predicted stays as it is.
 
     Attributes
     ----------
@@ -129,12 +136,16 @@ class StaticOrderClassifier(TakesClassifier):
         random_state: Any = None,
         categorical: Any = None,
         dates: Any = None,
+        class_weight: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.order = order
         self.n_factors = n_factors
         self.costs = costs
         self.categorical = categorical
         self.dates = dates
+        self.class_weight = class_weight
+        self.calibrate = calibrate
         self.factors = factors
         self.classifier = classifier
         self.masked = masked
@@ -143,7 +154,7 @@ class StaticOrderClassifier(TakesClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> StaticOrderClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StaticOrderClassifier:
         """Train the data classifier and put the factors in order.
 
         Parameters
@@ -152,15 +163,20 @@ class StaticOrderClassifier(TakesClassifier):
             NaN is read as the training mean.
         y : array (n,)
             Labels.
+        sample_weight : array (n,), optional
+            Weights of the rows, which count as copies: whole numbers equal repetition, where the
+            copies of a row are in the same fold.
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y)
+        origin = copies_by_weight(read_weight(sample_weight, X, self.class_weight, y), len(X))
+        X, y = X[origin], y[origin]
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
         layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         prices = FactorPrices(costs, layout)
         Z = layout.standardise(X[:, layout.features], slice(None))
-        settings = DataSettings.of(self, self._given(X, layout))
+        settings = DataSettings.of(self, self._given(X, layout), origin)
         n_classes = len(self.classes_)
         given = Z, codes, n_classes, layout, settings, seed
         scorer, parts = fit_folds(*given)
