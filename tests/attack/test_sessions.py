@@ -6,7 +6,7 @@ import pytest
 
 from tests.attack.session_subjects import subjects
 from tests.attack.sessions import attack, replay
-from worthwhile import Session
+from worthwhile import Costs, Ledger, Session
 from worthwhile.policy.till import Till
 
 PIECES, SEQUENCES = 10, 50
@@ -40,12 +40,18 @@ def _charge_no_fees(till, bundle):
     return bundle, {}
 
 
+def _flag_nothing(ledger, feature, fees, costs, price):
+    ledger.note_purchases((feature,), fees, costs)
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "broken"),
     [
         (Session, "to_dict", _forget_the_plan),
         (Session, "_check_money", _take_whatever_it_costs),
         (Till, "pay", _charge_no_fees),
+        (Costs, "today", lambda costs, prices: costs),
+        (Ledger, "note_paid", _flag_nothing),
         (Session, "__copy__", lambda session: session),
     ],
 )
