@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.attack.options import attack_options
 from benchmarks.common import Kept
 from tests.attack.model_files import damage, judge, rows, write_samples
 
@@ -72,11 +73,7 @@ def run(given: argparse.Namespace, kept: Kept, samples: list[Path], folder: Path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--files", type=int, default=100_000, help=f"in pieces of {PIECE}")
-    parser.add_argument("--resume", metavar="FILE", help="what is done, one line of JSON per piece")
+    parser = attack_options(__doc__, "files", 100_000, PIECE)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", metavar="FOLDER", default="wrong_model_files")
     given = parser.parse_args()

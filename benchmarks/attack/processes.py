@@ -10,7 +10,6 @@ written into FILE: the same command goes on from there.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
+from benchmarks.attack.options import attack_options
 from benchmarks.common import Kept
 from tests.attack.processes import KILLS, LINES, RACES, REFUSALS, Attack, interrupted
 
@@ -49,11 +49,7 @@ def try_once(attack: Attack, seed: int) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--resume", metavar="FILE", help="what is done, one line of JSON each")
+    parser = attack_options(__doc__, "kills", 200)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     kept, start = Kept(given.resume), time.perf_counter()

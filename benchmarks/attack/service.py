@@ -9,13 +9,13 @@ the same command goes on from there.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.attack.options import attack_options
 from benchmarks.common import Kept
 from tests.attack.service import killed_under_load
 
@@ -32,12 +32,8 @@ def piece(seed: int, store: str | None) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kills", type=int, default=100)
+    parser = attack_options(__doc__, "kills", 100)
     parser.add_argument("--store", help="postgresql://...; without it, SQLite")
-    parser.add_argument("--resume", metavar="FILE", help="what is done, one line of JSON each")
     given = parser.parse_args()
     kept, kind = Kept(given.resume), "postgres" if given.store else "sqlite"
     found = [

@@ -10,7 +10,6 @@ by piece: the same command goes on from there.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import sys
@@ -20,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import Any
 
+from benchmarks.attack.options import attack_options
 from benchmarks.common import Kept
 from tests.attack.sessions import Wrong, attack
 
@@ -42,11 +42,7 @@ def run_piece(first: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--steps", type=int, default=1_000_000, help=f"in pieces of {PIECE:,}")
-    parser.add_argument("--resume", metavar="FILE", help="what is done, one line of JSON per piece")
+    parser = attack_options(__doc__, "steps", 1_000_000, PIECE)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     kept, start = Kept(given.resume), time.perf_counter()

@@ -18,20 +18,20 @@ Members = list[tuple[str, bytes]]
 ODD_NUMBERS = [np.nan, np.inf, -np.inf, -1, -2, 0, 1, 2**31 - 1, -(2**31), 1e308, 5e-324]
 
 
-def pick_array(members: Members, chance: random.Random) -> int | None:
+def pick_array(members: Members, chance: random.Random) -> tuple[int, np.ndarray[Any, Any]] | None:
+    """Place and content of some array; None where there is none, or it cannot be read any more."""
     arrays = [i for i, (name, _) in enumerate(members) if name.endswith(".npy")]
-    return chance.choice(arrays) if arrays else None
+    place = chance.choice(arrays) if arrays else None
+    found = None if place is None else read_array(members[place][1])
+    return None if place is None or found is None else (place, found)
 
 
 def array_cell(members: Members, chance: random.Random) -> Members:
     """Another number in one place, or in all from there on: children, features, thresholds."""
-    place = pick_array(members, chance)
-    if place is None:
+    picked = pick_array(members, chance)
+    if picked is None or picked[1].size == 0:
         return members
-    name, content = members[place]
-    array = read_array(content)
-    if array is None or array.size == 0:
-        return members
+    place, array = picked
     flat = array.reshape(-1)
     first = chance.randrange(flat.size)
     cell = slice(first, chance.choice([first + 1, first + 1, first + 1, None]))
@@ -46,18 +46,16 @@ def array_cell(members: Members, chance: random.Random) -> Members:
         flat[cell] = ~flat[cell]
     elif array.dtype.kind == "U":
         flat[cell] = "?"
-    return replaced(members, place, (name, write_array(array)))
+    return replaced(members, place, (members[place][0], write_array(array)))
 
 
 def array_shape(members: Members, chance: random.Random) -> Members:
     """Another dtype, length or number of dimensions; or a header that lies about them."""
-    place = pick_array(members, chance)
-    if place is None:
+    picked = pick_array(members, chance)
+    if picked is None:
         return members
+    place, array = picked
     name, content = members[place]
-    array = read_array(content)
-    if array is None:
-        return members
     action = chance.randrange(6)
     if action == 0:
         array = array[: chance.randrange(len(array) + 1)] if array.ndim else array

@@ -88,19 +88,15 @@ def test_costs_new_and_check(folder, tmp_path):
     )
 
 
+def predicted(folder, tmp_path, *options):
+    """What the command says, and the table that it writes."""
+    files = (folder / "model.worthwhile", folder / "data.csv", "-o", tmp_path / "p.csv")
+    return run("predict", *files, *options), pd.read_csv(tmp_path / "p.csv")
+
+
 def test_predict_writes_what_the_model_says(folder, tmp_path):
-    summary = json.loads(
-        run(
-            "predict",
-            folder / "model.worthwhile",
-            folder / "data.csv",
-            "-o",
-            tmp_path / "p.csv",
-            "--bought",
-            "--json",
-        ).stdout
-    )
-    written = pd.read_csv(tmp_path / "p.csv")
+    done, written = predicted(folder, tmp_path, "--bought", "--json")
+    summary = json.loads(done.stdout)
     model = worthwhile.load(folder / "model.worthwhile")
     rows = pd.read_csv(folder / "data.csv").drop(columns="ill")
     assert written["prediction"].tolist() == model.predict(rows).tolist()
@@ -172,16 +168,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(
 
 
 def test_predict_keeps_a_budget(folder, tmp_path):
-    run(
-        "predict",
-        folder / "model.worthwhile",
-        folder / "data.csv",
-        "-o",
-        tmp_path / "p.csv",
-        "--budget",
-        3,
-    )
-    assert pd.read_csv(tmp_path / "p.csv")["cost"].max() <= 3
+    assert predicted(folder, tmp_path, "--budget", 3)[1]["cost"].max() <= 3
 
 
 def test_info(folder):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
+from tests.naive.foreign_trees import lightgbm_paths
 from worthwhile import datasets
 from worthwhile.costs import Costs
 from worthwhile.estimators.priced._lightgbm import from_lightgbm
@@ -17,22 +18,6 @@ from worthwhile.frontier import _peers
 @pytest.fixture(scope="module")
 def data():
     return datasets.make_priced_classification(300, seed=0, n_classes=3, missing=0.1)
-
-
-def read_features(booster, row):
-    """Features on the row's own paths, straight from the dump."""
-    found = set()
-    for tree in booster.dump_model()["tree_info"]:
-        node = tree["tree_structure"]
-        while "split_index" in node:
-            found.add(node["split_feature"])
-            value = row[node["split_feature"]]
-            if np.isnan(value) and node["missing_type"] == "NaN":
-                left = node["default_left"]
-            else:
-                left = np.nan_to_num(value) <= node["threshold"]
-            node = node["left_child" if left else "right_child"]
-    return found
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -51,7 +36,7 @@ def test_lightgbm_trees_predict_and_pay_as_lightgbm_walks(data, n_classes):
         ours, theirs = outcome.raw[:, 0], model.predict(values)
     assert np.abs(ours - theirs).max() < 1e-12
     for i in range(0, 300, 50):
-        assert set(np.flatnonzero(outcome.acquired[i])) == read_features(model.booster_, values[i])
+        assert set(np.flatnonzero(outcome.acquired[i])) == set(lightgbm_paths(model, values[i]))
     assert policy.trees.problem(X.shape[1]) is None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,13 +70,18 @@ def _service() -> Any:
     return serve
 
 
-def _open(config: Path | None, store: str | None) -> Any:
-    """The store of the settings."""
+@contextmanager
+def _opened(config: Path | None, store: str | None, *, new: bool = False) -> Iterator[Any]:
+    """The store of the settings, closed at the end; a ``new`` one may be made."""
     service = _service()
     url = service.Settings.read(config, {"store": store}).store
-    if "://" not in url and not os.path.exists(url):
+    if not new and "://" not in url and not os.path.exists(url):
         fail(f"no store at {url!r}: give --store, or start the service once.")
-    return service, service.open_database(url)
+    database = service.open_database(url)
+    try:
+        yield service, database
+    finally:
+        database.close()
 
 
 @serving.command()
@@ -143,11 +150,8 @@ def check(store: Store = None, config: Config = None) -> None:
     Run it with the new version before an upgrade; nothing is written.
     """
     with explained():
-        service, database = _open(config, store)
-        try:
+        with _opened(config, store) as (service, database):
             found = service.check_cases(database)
-        finally:
-            database.close()
         print_json(found)
         if found["differ"]:
             raise typer.Exit(1)
@@ -163,11 +167,8 @@ def backup(
     with explained():
         if target.exists():
             fail(f"{str(target)!r} exists already: choose another name.")
-        _, database = _open(config, store)
-        try:
+        with _opened(config, store) as (_, database):
             database.backup(str(target))
-        finally:
-            database.close()
         notes.print(f"Copied to {target}.")
 
 
@@ -181,11 +182,8 @@ def retain(
 ) -> None:
     """Remove the values of cases that ended long ago; amounts stay."""
     with explained():
-        service, database = _open(config, store)
-        try:
+        with _opened(config, store) as (service, database):
             count = service.retain(database, days)
-        finally:
-            database.close()
         notes.print(f"Removed the values of {count} cases.")
 
 
@@ -203,12 +201,8 @@ def add_key(
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
     with explained():
-        service = _service()
-        database = service.open_database(service.Settings.read(config, {"store": store}).store)
-        try:
+        with _opened(config, store, new=True) as (service, database):
             secret = service.new_key(database, name, budget, manager)
-        finally:
-            database.close()
         print(secret)
 
 
@@ -216,11 +210,8 @@ def add_key(
 def list_keys(store: Store = None, config: Config = None) -> None:
     """List the keys with what they have spent."""
     with explained():
-        service, database = _open(config, store)
-        try:
+        with _opened(config, store) as (service, database):
             rows = database.write_now(service.list_keys)
-        finally:
-            database.close()
         table = Table("name", "begins with", "budget", "spent", "set aside", "")
         for key in rows:
             table.add_row(
@@ -239,9 +230,6 @@ def revoke(
 ) -> None:
     """Make a key useless, at once."""
     with explained():
-        service, database = _open(config, store)
-        try:
+        with _opened(config, store) as (service, database):
             database.write_now(lambda cursor: service.revoke_key(cursor, name))
-        finally:
-            database.close()
         notes.print(f"Revoked {name}.")

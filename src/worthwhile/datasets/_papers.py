@@ -268,10 +268,8 @@ def fetch_miniboone(folder: PathLike | None = None, download: bool = False) -> B
 
     Parameters
     ----------
-    folder : path, optional
-        Folder with ``miniboone.npz`` (keys ``X`` and ``y``).
-    download : bool, default=False
-        Whether it may be downloaded from OpenML where the folder does not have it.
+    folder, download
+        As for :func:`fetch_forest`: ``miniboone.npz``, or a download from OpenML.
 
     Returns
     -------

@@ -116,10 +116,9 @@ def make_priced_regression(
 
     Returns
     -------
-    X : DataFrame of shape (n, 2 * n_signals + 2 + n_noise)
+    X, costs
+        As for :func:`make_priced_classification`.
     y : float64 array of shape (n,)
-    costs : Costs
-        With the group ``panel``.
 
     Examples
     --------

@@ -145,10 +145,8 @@ def make_synthetic_2(
 
     Parameters
     ----------
-    n : int, default=1000
-        Number of rows, at least 4.
-    seed : int, default=0
-        Seed of the draw.
+    n, seed
+        As for :func:`make_synthetic_1`; at least 4 rows.
     shares : four positive numbers that add up to 1, default=(0.26, 0.26, 0.24, 0.24)
         Shares of the clusters; the counts are the nearest whole numbers, not random.
     separation : float, default=1.0
@@ -156,10 +154,8 @@ def make_synthetic_2(
 
     Returns
     -------
-    X : DataFrame of shape (n, 2)
-        Columns ``x1``, ``x2``.
-    y : int64 array of shape (n,)
-        -1 or 1.
+    X, y
+        As for :func:`make_synthetic_1`.
     costs : Costs
         1 for each feature.
 

@@ -128,10 +128,8 @@ def precision_at_k(
 
     Parameters
     ----------
-    relevance, score, qid, k
-        As for :func:`ndcg_at_k`; equal scores stay in input order.
-    relevant : number, default=1
-        The lowest grade that counts as relevant.
+    relevance, score, qid, k, relevant
+        As for :func:`run_precision_at_k`.
 
     Returns
     -------

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy._sources import SourcesCase
+from worthwhile.policy.base import Bundle, Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy.output import Output
 
 
@@ -38,7 +39,6 @@ class EncodedPolicy(Policy):
         super().__init__(costs, output)
         self.expansion, self.inner = expansion, inner
         self.exact = inner.exact  # type: ignore[misc]
-        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
         self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
     @property
@@ -94,7 +94,7 @@ class EncodedPolicy(Policy):
         return cls(costs, output, expansion, inner.priced(prices_of_made(costs, expansion)))
 
 
-class EncodedCase(Case):
+class EncodedCase(SourcesCase):
     """One row: values of sources come in, columns made from them go to the case inside.
 
     Of a source that was asked for, the case inside learns the columns that it wanted; the others wait
@@ -103,14 +103,15 @@ class EncodedCase(Case):
     """
 
     def __init__(self, policy: EncodedPolicy) -> None:
+        super().__init__(policy.inner.begin())
         self._expansion = policy.expansion
-        self._inner = policy.inner.begin()
         self._source: list[int] = policy.expansion.sources.tolist()
         self._evaluation = policy.costs.flat.evaluation
-        self._wanted: dict[
-            Bundle, list[Bundle]
-        ] = {}  # what was wanted inside, by what was asked for
         self._held: dict[int, list[float]] = {}  # columns of the sources that are known
+
+    def _made_of(self, source: int) -> range:
+        first = self._expansion.first
+        return range(first[source], first[source + 1])
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The sources of what the case inside wants, in its order."""
@@ -143,39 +144,12 @@ class EncodedCase(Case):
         """What was wanted of the source; all that is made from it where nobody asked."""
         made: list[float] = self._expansion.of(feature, np.array([value]))[0].tolist()
         self._held[feature] = made
-        first = self._expansion.first[feature]
-        wanted = [
-            column
-            for bundles in self._wanted.values()
-            for bundle in bundles
-            for column in bundle
-            if self._source[column] == feature
-        ]
-        columns = dict.fromkeys(wanted) or range(first, first + len(made))
+        columns = dict.fromkeys(self._wanted_of(feature)) or self._made_of(feature)
         self._inner.learn_all({column: self._made(column) for column in columns})
-
-    def refuse(self, bundle: Bundle) -> None:
-        """What was wanted from these sources cannot be had, and of a single source nothing at all."""
-        first = self._expansion.first
-        columns = [c for source in bundle for c in range(first[source], first[source + 1])]
-        for wanted in self._wanted.pop(bundle, [tuple(columns)]):
-            self._inner.refuse(wanted)
-        if len(bundle) == 1:
-            for column in columns:
-                self._inner.refuse((column,))
-
-    def answer(self) -> Floats:
-        """What the case inside says."""
-        return self._inner.answer()
 
     def why(self, feature: int) -> str:
         """Why the first column of the source that is wanted is wanted."""
-        for bundles in self._wanted.values():
-            for bundle in bundles:
-                for column in bundle:
-                    if self._source[column] == feature:
-                        return self._inner.why(column)
-        return self._inner.why(self._expansion.first[feature])
+        return self._inner.why([*self._wanted_of(feature), *self._made_of(feature)][0])
 
 
 def prices_of_made(costs: Costs, expansion: Expansion) -> Costs:

@@ -8,18 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
+from worthwhile.policy._sources import SourcesCase
 from worthwhile.policy.base import (
     Bundle,
-    Case,
     Floats,
     Outcome,
     Policy,
     State,
+    gathered,
     read_inner,
+    run_case,
 )
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
-from worthwhile.policy.till import Till
 
 READ_ALONE = ("trees", "whole")
 """Policies to which it makes no difference whether they know more inputs than they asked for."""
@@ -73,27 +74,10 @@ class PipelinePolicy(Policy):
         if self.inner.kind in READ_ALONE:
             outcome = self.inner.batch(inputs, limit, billed=billed, **how)
             return outcome._replace(acquired=self.front.folded(outcome.acquired))
-        rows = [self._run(row, limit) for row in inputs]
-        return Outcome(
-            np.array([raw for raw, _, _ in rows]).reshape(len(rows), -1),
-            np.array([bought for _, bought, _ in rows]).reshape(-1, self.n_features),
-            np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
-        )
-
-    def _run(self, inputs: Floats, limit: int | None) -> tuple[Floats, npt.NDArray[np.bool_], int]:
-        """One row whose inputs are made already; a case is told of them as sources are bought."""
-        case = PipelineCase(self, inputs)
-        bought = np.zeros(self.n_features, dtype=bool)
-        till = Till(self.costs, limit)
-        while bundles := case.wants(till.left(case.evaluated)):
-            for bundle in bundles:
-                if not till.buy(bundle, case.evaluated):
-                    case.refuse(bundle)
-                    continue
-                for feature in bundle:
-                    bought[feature] = True
-                    case.learn(feature, 0.0)
-        return case.answer(), bought, case.evaluated
+        # A case is told of inputs, which are made already, as their sources are bought.
+        cases = [PipelineCase(self, row) for row in inputs]
+        rows = zip(X, cases, strict=True)
+        return gathered(self, [run_case(self, row, limit, case=case) for row, case in rows])
 
     def _priced(self, costs: Costs) -> PipelinePolicy:
         inner = self.inner.priced(fed_costs(costs, self.front))
@@ -114,18 +98,20 @@ class PipelinePolicy(Policy):
         return cls(costs, output, front, inner.priced(fed_costs(costs, front)))
 
 
-class PipelineCase(Case):
+class PipelineCase(SourcesCase):
     """One row: values of sources come in, inputs go to the case inside as soon as they are complete."""
 
     def __init__(self, policy: PipelinePolicy, inputs: Floats | None = None) -> None:
+        super().__init__(policy.inner.begin())
         self._front = policy.front
         self._reads = set(policy.inner.reads.tolist())
-        self._inner = policy.inner.begin()
         self._inputs = inputs  # made already, for all sources
         self._known: dict[int, float] = {}
-        self._wanted: dict[Bundle, list[Bundle]] = {}  # inside, by what was asked for
         for number, value in policy.front.constants.items():
             self._inner.learn(number, value)
+
+    def _made_of(self, source: int) -> list[int]:
+        return self._front.fed[source]
 
     def wants(self, left: int | None) -> list[Bundle]:
         """The sources of what the case inside wants, in its order."""
@@ -155,26 +141,7 @@ class PipelineCase(Case):
             made = self._front.apply(row, complete)[0]
         self._inner.learn_all({number: float(made[number]) for number in complete})
 
-    def refuse(self, bundle: Bundle) -> None:
-        """What was wanted from these sources cannot be had, and of a single source nothing at all."""
-        inside = list(
-            dict.fromkeys(number for source in bundle for number in self._front.fed[source])
-        )
-        for wanted in self._wanted.pop(bundle, [tuple(inside)]):
-            self._inner.refuse(wanted)
-        if len(bundle) == 1:
-            for number in inside:
-                self._inner.refuse((number,))
-
-    def answer(self) -> Floats:
-        """What the case inside says."""
-        return self._inner.answer()
-
     def why(self, feature: int) -> str:
         """Why the first input of the source that is wanted is wanted."""
-        for bundles in self._wanted.values():
-            for bundle in bundles:
-                for number in bundle:
-                    if feature in self._front.sources[number]:
-                        return self._inner.why(number)
-        return "the model reads what is made of it"
+        wanted = self._wanted_of(feature)
+        return self._inner.why(wanted[0]) if wanted else "the model reads what is made of it"

@@ -16,6 +16,7 @@ import numpy as np
 from worthwhile.core.boosting import team_kernel as growth
 from worthwhile.core.boosting.grower import COUNT, Grown
 from worthwhile.core.boosting.leaves import LEAF
+from worthwhile.core.boosting.node_rows import SMALL
 from worthwhile.core.boosting.partition import CHUNK, SPLIT_COLUMNS
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.boosting.team import CAN_TEAM, Pace, abandon, counters, was_abandoned
@@ -31,9 +32,6 @@ MAX_DEPTH = 7
 FEW = 1 << 16
 """Histogram updates at the root below which the general grower will do: its kernels compile faster."""
 
-SMALL = 1 << 19
-"""Histogram updates at the root below which waking other threads does not pay."""
-
 _NO_LEAVES = np.empty(0, dtype=LEAF)
 _NO_CURVATURE = np.empty(0, dtype=GRADIENT)
 
@@ -43,14 +41,10 @@ class TeamGrower:
 
     Parameters
     ----------
-    words : uint64 (blocks, n)
-        Code words.
-    layout : Layout
-        Where features lie in them.
+    words, layout, threads
+        As for :class:`~worthwhile.core.boosting.node_rows.NodeRows`.
     purchases : Purchases
         The prices; paid once for all rows.
-    threads : Threads
-        Who does the work.
     """
 
     def __init__(self, words, layout, purchases, threads):

@@ -67,54 +67,33 @@ class MiserParameters(CostAware):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        lam: float | str = 0.0,
-        *,
-        costs: Any = None,
-        loss: str = "squared",
-        n_rounds: int = 200,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        min_samples_leaf: int = 20,
-        lam_scale: str = "mean",
-        penalty: str = "model",
-        preset: str = "default",
-        newton: bool | str = "auto",
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        validation_fraction: float | str | None = "auto",
-        patience: int | str | None = "auto",
-        scoring: str | Callable[..., float] = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.loss = loss
-        self.n_rounds = n_rounds
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.lam_scale = lam_scale
-        self.penalty = penalty
-        self.preset = preset
-        self.newton = newton
-        self.subsample = subsample
-        self.max_features = max_features
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.scoring = scoring
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    lam: float | str
+    costs: Any
+    loss: str
+    n_rounds: int
+    learning_rate: float
+    max_depth: int
+    min_samples_leaf: int
+    lam_scale: str
+    penalty: str
+    preset: str
+    newton: bool | str
+    subsample: float
+    max_features: float
+    validation_fraction: float | str | None
+    patience: int | str | None
+    scoring: str | Callable[..., float]
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    categorical: Any
+    dates: Any
+
+    def __init__(self, **parameters: Any) -> None:
+        """Store what the constructors of both, which scikit-learn reads, were given."""
+        for name, value in parameters.items():
+            setattr(self, name, value)
 
     def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
         """``init`` and ``preset="equation"`` of version 0.1.0 become a preset of today."""

@@ -127,7 +127,7 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         calibrate: str | None = None,
     ) -> None:
         super().__init__(
-            lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
+            lam=lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
             max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
             penalty=penalty, preset=preset, newton=newton, subsample=subsample,
             max_features=max_features, validation_fraction=validation_fraction,
@@ -146,14 +146,10 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
 
         Parameters
         ----------
-        X : array or frame (n, d)
-            NaN is a missing value.
+        X, sample_weight, validation
+            As for the regressor.
         y : array (n,)
             Labels.
-        sample_weight : array (n,), optional
-            Weights of the rows; integers equal repetition, where the same rows are held out.
-        validation : (X, y), optional
-            Rows to choose the best round on.
         """
         return self._fit_chosen(X, y, sample_weight, validation)
 

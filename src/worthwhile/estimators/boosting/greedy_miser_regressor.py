@@ -199,7 +199,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         dates: Any = None,
     ) -> None:
         super().__init__(
-            lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
+            lam=lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
             max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
             penalty=penalty, preset=preset, newton=newton, subsample=subsample,
             max_features=max_features, validation_fraction=validation_fraction,

@@ -257,10 +257,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         one number for each exit before the end.
     rule : {"probability"}, default="probability"
         The only rule for classes.
-    every : int, default=10
-        Rounds from one exit to the next.
-    costs : Costs, mapping or array, optional
-        Prices; None means those of the model.
+    every, costs
+        As for :class:`EarlyExitRegressor`.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
         Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; exits go
         by the model's own, so what is bought and predicted stays as it is. A model that came fitted

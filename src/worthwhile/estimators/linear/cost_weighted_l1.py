@@ -178,10 +178,8 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
 
         Parameters
         ----------
-        X : array or frame (n, d)
-            NaN is read as the training mean.
-        y : array (n,)
-            Labels.
+        X, y : array or frame (n, d), array (n,)
+            Rows, in which NaN is read as the training mean, and their labels.
         sample_weight : array (n,), optional
             Weights of the rows.
         """

@@ -12,11 +12,7 @@ import numpy.typing as npt
 
 from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
-from worthwhile.estimators.priced._columns import (
-    AS_A_WHOLE,
-    assemble,
-    comes_from,
-)
+from worthwhile.estimators.priced._columns import AS_A_WHOLE, assemble, comes_from
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy

@@ -252,10 +252,8 @@ class DynamicSelectionClassifier(TakesClassifier):
 
         Parameters
         ----------
-        X : array or frame (n, d)
-            NaN is read as the training mean.
-        y : array (n,)
-            Labels.
+        X, y : array or frame (n, d), array (n,)
+            Rows, in which NaN is read as the training mean, and their labels.
         validation : (X, y), optional
             Development rows that choose the best round; otherwise ``validation_fraction`` of the
             rows is set aside.

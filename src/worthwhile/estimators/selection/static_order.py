@@ -159,10 +159,8 @@ class StaticOrderClassifier(TakesClassifier):
 
         Parameters
         ----------
-        X : array or frame (n, d)
-            NaN is read as the training mean.
-        y : array (n,)
-            Labels.
+        X, y : array or frame (n, d), array (n,)
+            Rows, in which NaN is read as the training mean, and their labels.
         sample_weight : array (n,), optional
             Weights of the rows, which count as copies: whole numbers equal repetition, where the
             copies of a row are in the same fold.
