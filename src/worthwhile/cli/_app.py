@@ -30,6 +30,7 @@ COMMANDS = (
     "ask",
     "report",
     "info",
+    "check",
     "serve",
     "warmup",
 )

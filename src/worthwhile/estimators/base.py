@@ -19,6 +19,7 @@ from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_ca
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
+from worthwhile.estimators._shared.promises import Promising
 from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader
 from worthwhile.policy.base import Outcome, Policy
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-class CostAware(TableReader):
+class CostAware(Promising, TableReader):
     """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
 
     A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with

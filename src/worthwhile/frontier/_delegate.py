@@ -96,6 +96,11 @@ class Delegate:
         """Write the chosen model as a file; ``worthwhile.load`` gives that model."""
         self._model.save(path)
 
+    def check(self, X: Any, y: Any) -> dict[str, Any]:
+        """Hold rows whose truth is known against what was promised; see the chosen model."""
+        found: dict[str, Any] = self._model.check(X, y)
+        return found
+
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Score of the chosen model, by the scorer of the search."""
         more = {} if qid is None else {"qid": qid}

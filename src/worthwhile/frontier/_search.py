@@ -33,9 +33,11 @@ from worthwhile.frontier._margin import (
 from worthwhile.frontier._measure import Judge, LabelledRows, bills, train
 from worthwhile.frontier._pipelines import as_searchable
 from worthwhile.frontier._points import Frontier, Point, pareto_indices
+from worthwhile.frontier._promise import promise_of
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
 from worthwhile.frontier._tune import Refit, dearer_point, spend
+from worthwhile.promise import Figure
 
 Floats = npt.NDArray[np.float64]
 
@@ -336,7 +338,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             validated = found.bill >= point.least - self._margins[i]
             if validated and round(found.bound * QUANTA_PER_UNIT) <= limit:
                 self.n_refits_ = len(models)
-                return self._keep(self._tune(sweep, measured, estimator, i, found), i)
+                found = self._tune(sweep, measured, estimator, i, found)
+                self._promise(sweep, found, frontier[i])
+                return self._keep(found, i)
         lowest = lowest if models else float(frontier.bound.min())
         raise ValueError(
             f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
@@ -367,6 +371,13 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             return self._refit(model, params, sweep.rows, gap, margin)
 
         return spend(found, self.frontier_[j].params, self.budget, self.tune, fit)
+
+    def _promise(self, sweep: Sweep, found: Refit, point: Point) -> None:
+        """Let the model say what it does with new rows; of its bill the search knows more."""
+        model = getattr(found.model, "best_estimator_", found.model)  # within a pipeline
+        promise = promise_of(model, sweep, found.params, point.stage)
+        bill, bound = Figure(found.expected, point.cost_error), max(point.cost, found.bound)
+        model.promise_ = promise.with_bill(bill, bound, self.confidence)
 
     def _keep(self, found: Refit, index: int) -> None:
         point = self.frontier_[index]

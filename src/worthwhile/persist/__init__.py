@@ -6,6 +6,6 @@ the bytes that are really there), and the model (every policy checks its own ind
 numbers). Whatever fails is refused as :class:`~worthwhile.exceptions.BadModelFile`.
 """
 
-from worthwhile.persist._files import describe, load, load_policy, save
+from worthwhile.persist._files import describe, load, load_policy, load_promise, save
 
-__all__ = ["describe", "load", "load_policy", "save"]
+__all__ = ["describe", "load", "load_policy", "load_promise", "save"]

@@ -42,8 +42,8 @@ ESTIMATOR_KEYS = frozenset({"class", "params", "fitted", "policy"})
 FITTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
 """Names of fitted attributes that may be stored and set."""
 
-DERIVED = ("policy_", "costs_", "n_features_in_", "feature_names_in_", "classes_")
-"""Fitted attributes that the policy knows, so that a file cannot contradict it."""
+DERIVED = ("policy_", "costs_", "n_features_in_", "feature_names_in_", "classes_", "promise_")
+"""Fitted attributes that the policy knows, so that a file cannot contradict it; a promise stands apart."""
 
 
 class Encoder:

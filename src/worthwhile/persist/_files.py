@@ -14,6 +14,7 @@ from worthwhile.persist._codec import Decoder, Encoder, check_keys, check_refere
 from worthwhile.persist._foreign import loader, refuse
 from worthwhile.policy.base import Policy
 from worthwhile.policy.foreign import UNBUILT
+from worthwhile.promise import Promise
 
 MAX_BYTES = 2**30
 
@@ -49,6 +50,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         )
     encoder = Encoder()
     document = {"format": FORMAT, "model": encoder.estimator(model)}
+    if (promise := model._promised()) is not None:
+        document["promise"] = promise.to_dict()
     write_archive(path, {"model.json": write_json(document), **encoder.members})
 
 
@@ -73,9 +76,11 @@ def load(
         If the file is damaged, hostile, from a newer version, or holds types that are not trusted.
     """
 
-    def build(decoder: Decoder, model: Any) -> Any:
-        estimator = decoder.estimator(model)
+    def build(decoder: Decoder, document: Any) -> Any:
+        estimator = decoder.estimator(document["model"])
         estimator.__sklearn_tags__()  # a part that is no model would be noticed by predict only
+        if (promise := _promise(document, estimator.policy_)) is not None:
+            estimator.promise_ = promise
         return estimator
 
     return _read(path, max_bytes, loader(trusted), build)
@@ -98,9 +103,24 @@ def load_policy(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     ['thal']
     """
     policy: Policy = _read(
-        path, max_bytes, refuse, lambda decoder, model: decoder.policy(model["policy"]["$policy"])
+        path, max_bytes, refuse, lambda decoder, document: _policy(decoder, document)
     )
     return policy
+
+
+def load_promise(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Promise | None:
+    """Read what a model promised when it was trained; None if it promised nothing.
+
+    Files of before there were promises have none.
+    """
+
+    def build(decoder: Decoder, document: Any) -> Promise | None:
+        policy = _policy(decoder, document)
+        promise = _promise(document, policy)
+        other = promise is not None and promise.fingerprint != policy.fingerprint()
+        return None if other else promise
+
+    return cast("Promise | None", _read(path, max_bytes, refuse, build))
 
 
 def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
@@ -119,10 +139,12 @@ def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dic
     ('PricedModel', ['thal'], 'CAD')
     """
 
-    def summarise(decoder: Decoder, model: Any) -> dict[str, Any]:
+    def summarise(decoder: Decoder, document: Any) -> dict[str, Any]:
+        model = document["model"]
         content = model["policy"]["$policy"]
         costs = Costs.from_dict(content["costs"])
-        reads = decoder.policy(content).reads.tolist()
+        policy = decoder.policy(content)
+        promise = _promise(document, policy)
         classes = decoder.decode(content["classes"])
         return {
             "class": str(model["class"]),
@@ -131,16 +153,33 @@ def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dic
             "output": content["output"],
             "classes": None if classes is None else classes.tolist(),
             "features": list(costs.features),
-            "may_read": [costs.name(column) for column in reads],
+            "may_read": [costs.name(column) for column in policy.reads.tolist()],
             "total": costs.total,
             "unit": costs.unit,
             "evaluation": str(costs.evaluation),
+            "promised": None
+            if promise is None
+            else {name: figure.mean for name, figure in promise.figures.items()},
             "parameters": {
                 k: v for k, v in model["params"].items() if not isinstance(v, (dict, list))
             },
         }
 
     return cast("dict[str, Any]", _read(path, max_bytes, lambda content: UNBUILT, summarise))
+
+
+def _policy(decoder: Decoder, document: Any) -> Policy:
+    return decoder.policy(document["model"]["policy"]["$policy"])
+
+
+def _promise(document: Any, policy: Policy) -> Promise | None:
+    """The promise of a file, checked against its policy."""
+    if "promise" not in document:
+        return None
+    promise = Promise.from_dict(document["promise"])
+    classes = policy.output.classes
+    promise.check_fit(policy.n_features, None if classes is None else len(classes))
+    return promise
 
 
 def _read(
@@ -162,9 +201,10 @@ def _read(
                 f"the file has format {str(document['format'])[:20]}, this version of worthwhile reads 1 to {FORMAT}: "
                 "update worthwhile."
             )
-        check_keys(document, {"format", "model"}, "model.json")
+        optional = {"promise"} & set(document)
+        check_keys(document, {"format", "model"} | optional, "model.json")
         check_references(document, members)
-        return build(Decoder(members, load_foreign), document["model"])
+        return build(Decoder(members, load_foreign), document)
     except BadModelFile as error:
         raise BadModelFile(f"{os.fspath(path)}: {error}") from None
     except ImportError:

@@ -4,9 +4,10 @@ Stands on ``runtime`` and ``persist`` alone; a model is used without a compiler.
 
 1. through ``_app`` (limits, headers, one shape for errors) to ``_api`` (programs; ``_schemas`` says what
    requests and answers look like) or ``_pages`` (people), with ``_keys`` saying who is calling;
-2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once;
-3. to ``_operations`` and, for keys, ``_key_operations``: what is written and read, on ``_database`` (SQLite or
-   PostgreSQL), with ``_audit`` saying who did what when.
+2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once, or ``_promises``,
+   which holds what came true against what was promised;
+3. to ``_operations`` (cases) and ``_key_operations`` (keys), what is written and read, on ``_database``
+   (SQLite or PostgreSQL); ``_audit`` notes who did what.
 
 Around it: ``_settings`` (file, environment, options), ``_metrics`` (Prometheus), ``_errors``,
 ``_upkeep`` (check before an upgrade, retention).

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
 
-from worthwhile.serve import _operations as operations
 from worthwhile.serve import _schemas as schemas
 from worthwhile.serve._cases import Cases
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
+from worthwhile.serve._promises import check_model
 from worthwhile.serve._rows import drive, predict_rows
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -110,11 +110,9 @@ async def ledger(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
 
 
 @router.put("/sessions/{case}/truth", status_code=204, summary="Say how a case came out")
-async def truth(case: CaseId, body: schemas.TruthRequest, who: Who, request: Request) -> Response:
-    """Keep the truth beside the answer, so that the promise can be checked."""
-    await request.app.state.database.write(
-        lambda cursor: operations.set_truth(cursor, case, who.sees, body.truth)
-    )
+async def truth(case: CaseId, body: schemas.TruthRequest, who: Who, cases: AllCases) -> Response:
+    """Keep the truth beside the answer, so that the promise can be checked; a later one replaces it."""
+    await cases.set_truth(who, case, body.truth)
     return Response(status_code=204)
 
 
@@ -122,6 +120,19 @@ async def truth(case: CaseId, body: schemas.TruthRequest, who: Who, request: Req
 async def models(who: Who, request: Request) -> dict[str, Any]:
     """The models with their versions, prices and features."""
     return {"models": [model.describe() for model in request.app.state.models.current]}
+
+
+@router.get(
+    "/models/{name}/promise",
+    response_model=schemas.PromiseAnswer,
+    summary="Does the promise still hold?",
+)
+async def promise(
+    name: Annotated[str, Path(max_length=200)], who: Who, request: Request
+) -> dict[str, Any]:
+    """Bill, accuracy, calibration and total cost of cases whose truth is known, beside what was promised."""
+    state = request.app.state
+    return await check_model(state.database, state.models.get(name), who.sees)
 
 
 @router.post("/models/{name}/predict", summary="Predict rows with bills")

@@ -27,10 +27,11 @@ from worthwhile.serve._keys import Caller
 from worthwhile.serve._metrics import Metrics
 from worthwhile.serve._models import Model, Models, describe_column
 from worthwhile.serve._operations import Step, StoredCase
+from worthwhile.serve._promises import read_truth
 from worthwhile.serve._settings import Limits
 
-OPTIONS = ("budget", "one_by_one", "prices", "unavailable")
-"""What a session is opened with."""
+OPTIONS = ("budget", "one_by_one", "prices", "unavailable", "key")
+"""What a session is opened with; the key is kept for models that toss a coin."""
 
 
 @dataclass
@@ -114,6 +115,19 @@ class Cases:
         """The row of a case."""
         return await self._database.read(
             lambda cursor: operations.read_case(cursor, case_id, caller.sees)
+        )
+
+    async def model_of(self, caller: Caller, case_id: str) -> Model:
+        """The model that a case began with."""
+        stored = await self.stored(caller, case_id)
+        return await self._models.version(stored.model, stored.version)
+
+    async def set_truth(self, caller: Caller, case_id: str, truth: Any) -> None:
+        """Keep how a case came out."""
+        model = await self.model_of(caller, case_id)
+        label = read_truth(model.policy, truth)
+        await self._database.write(
+            lambda cursor: operations.set_truth(cursor, case_id, caller.sees, label)
         )
 
     # How a step is made --------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from worthwhile.costs import as_float
-from worthwhile.persist import load_policy
+from worthwhile.persist import load_policy, load_promise
 from worthwhile.policy.base import Policy
+from worthwhile.promise import Promise
 from worthwhile.serve import _operations as operations
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
@@ -26,6 +27,7 @@ class Model:
     version: str
     sha256: str
     policy: Policy
+    promise: Promise | None
 
     @cached_property
     def features(self) -> list[dict[str, Any]]:
@@ -53,6 +55,9 @@ class Model:
             "unit": self.policy.costs.unit,
             "total": self.policy.costs.total,
             "features": self.features,
+            "promised": None
+            if self.promise is None
+            else {name: figure.mean for name, figure in self.promise.figures.items()},
         }
 
 
@@ -86,7 +91,7 @@ class Models:
         if name in self._current:
             raise ValueError(f"two model files are called {name!r}: rename one of them.")
         sha256 = hashlib.sha256(content).hexdigest()
-        model = Model(name, sha256[:12], sha256, load_policy(path))
+        model = Model(name, sha256[:12], sha256, load_policy(path), load_promise(path))
         self._database.write_now(
             lambda cursor: operations.add_model(
                 cursor, name, model.version, sha256, model.policy.fingerprint(), content
@@ -131,4 +136,4 @@ def stored_model(name: str, content: bytes) -> Model:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.worthwhile"
         path.write_bytes(content)
-        return Model(name, sha256[:12], sha256, load_policy(path))
+        return Model(name, sha256[:12], sha256, load_policy(path), load_promise(path))

@@ -6,7 +6,6 @@ All of it happens, or nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from worthwhile.serve._audit import note, now
@@ -291,13 +290,35 @@ def anonymise(cursor: Cursor, before: str) -> int:
     return cases
 
 
-def judged(cursor: Cursor, model: str, owner: str | None) -> Sequence[tuple[StoredCase, Any]]:
-    """Closed cases of a model whose truth is known, with their last answers."""
-    columns = ", ".join(f"c.{name}" for name in _CASE.split(", "))
-    mine = "" if owner is None else "AND c.owner = ?"
+class Judged(NamedTuple):
+    """A case that has ended and whose truth is known."""
+
+    options: dict[str, Any]
+    state: str
+    spent: int
+    truth: Any
+    answer: dict[str, Any]
+    calls: list[list[list[Any]]]
+    """The calls of its session, step by step."""
+
+
+def judged(cursor: Cursor, model: str, version: str, owner: str | None, most: int) -> list[Judged]:
+    """Closed cases of a model whose truth is known and whose values were not removed, the latest first."""
+    mine = "" if owner is None else "AND owner = ?"
     rows = cursor.run(
-        f"SELECT {columns}, e.answer FROM cases c JOIN events e ON e.case_id = c.id AND e.seq = c.seq "
-        f"WHERE c.model = ? AND c.state <> 'open' AND c.truth IS NOT NULL AND e.answer IS NOT NULL {mine}",
-        (model,) if owner is None else (model, owner),
+        "SELECT id, options, state, spent, truth FROM cases WHERE model = ? AND version = ? AND state <> 'open' "
+        f"AND truth IS NOT NULL {mine} ORDER BY changed DESC, id LIMIT ?",
+        (model, version, *([] if owner is None else [owner]), most),
     )
-    return [(_case(row[:-1]), json.loads(row[-1])) for row in rows]
+    found = []
+    for case_id, options, state, spent, truth in rows:
+        steps = cursor.run(
+            "SELECT calls, answer FROM events WHERE case_id = ? ORDER BY seq", (case_id,)
+        )
+        if all(calls is not None for calls, _ in steps):
+            answer = json.loads(steps[-1][1])
+            calls = [json.loads(calls) for calls, _ in steps]
+            found.append(
+                Judged(json.loads(options), state, spent, json.loads(truth), answer, calls)
+            )
+    return found

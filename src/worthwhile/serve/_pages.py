@@ -20,6 +20,7 @@ from worthwhile.costs import as_float
 from worthwhile.serve import _operations as operations
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import STAYS, Caller
+from worthwhile.serve._promises import check_model
 
 router = APIRouter(include_in_schema=False)
 
@@ -236,6 +237,7 @@ async def _show(
     return page(
         request, "case.html", seen, 422 if message else 200, case=answer, stored=stored,
         ledger=ledger, message=message, typed=typed, key=secrets.token_urlsafe(12),
+        classes=(await cases.model_of(seen.caller, case)).describe()["classes"],
     )  # fmt: skip
 
 
@@ -330,6 +332,27 @@ def _prices(text: str) -> dict[str, float]:
     return found
 
 
+@router.post("/cases/{case}/truth")
+async def set_truth(case: str, request: Request, seen: Seen) -> Response:
+    """Take how a case came out."""
+    fields = await form_of(request, seen)
+    text = fields.get("truth", "").strip()
+    cases = request.app.state.cases
+    try:
+        if not text:
+            raise ValueError("Say how it came out first.")
+        model = await cases.model_of(seen.caller, case)
+        number = model.policy.output.classes is None
+        await cases.set_truth(seen.caller, case, _number(text) if number else text)
+    except ServiceError as error:
+        if error.code != "bad_truth":
+            raise
+        return await _show(request, seen, case, str(error))
+    except ValueError as error:
+        return await _show(request, seen, case, str(error))
+    return _to(f"/cases/{case}")
+
+
 # Looking back ------------------------------------------------------------------------------------
 
 
@@ -353,3 +376,14 @@ async def spend(request: Request, seen: Seen) -> Response:
             for name, amount, count in rows[:60]
         ]
     return page(request, "spend.html", seen, tables=tables, since=since)
+
+
+@router.get("/promise")
+async def promise(request: Request, seen: Seen) -> Response:
+    """Whether each model keeps what it promised at training."""
+    state = request.app.state
+    found = {
+        model.name: await check_model(state.database, model, seen.caller.sees)
+        for model in state.models.current
+    }
+    return page(request, "promise.html", seen, found=found)

@@ -31,6 +31,9 @@ class OpenRequest(_Strict):
     unavailable: list[Name] | None = Field(
         None, description="Features that cannot be had for this case."
     )
+    key: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="Of the case, where a model tosses a coin: the same key, the same toss."
+    )
     label: Annotated[str, Field(max_length=200)] = Field("", description="What you call the case.")
 
 
@@ -56,7 +59,9 @@ class StopRequest(_Strict):
 class TruthRequest(_Strict):
     """How a case came out."""
 
-    truth: StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | str
+    truth: (
+        StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=4000)]
+    ) = Field(description="A class of the model, or a number.")  # fmt: skip
 
 
 class PredictRequest(_Strict):
@@ -98,6 +103,23 @@ class CaseAnswer(_Strict):
     budget: float | None
     unit: str
     done: bool
+
+
+class PromiseAnswer(BaseModel):
+    """Whether what a model promised holds for the cases whose truth is known."""
+
+    judged: int = Field(description="Cases that were looked at.")
+    left_out: int = Field(
+        description="Cases with a budget, prices or features of their own, or stopped early."
+    )
+    holds: bool | None = Field(description="null where it cannot be judged.")
+    verdict: str
+    rows: int | None = None
+    confidence: float | None = Field(None, description="Of the intervals.")
+    figures: list[dict[str, Any]] = Field(
+        [], description="name, promised, now, low, high, verdict; the bill also has its bound."
+    )
+    drifted: list[dict[str, Any]] = Field([], description="Features whose values have changed.")
 
 
 class ErrorBody(_Strict):

@@ -6,5 +6,5 @@ queries, ``encoding`` knows what the columns of a table are and what a method ma
 ``calibration`` makes probabilities of scores, ``calibrated_fit`` such that hold on rows not seen;
 ``proximal`` has the penalty of prices and fees, and the
 accelerated method that minimises under it; ``importances`` says what features are worth to a fitted
-model; ``deprecation`` knows old names.
+model, ``promises`` what a model promises about new rows; ``deprecation`` knows old names.
 """

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _num_samples
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import Costs, as_float, budget_quanta
+from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
+from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import Workshop
 from worthwhile.estimators.budget._forests import Table
@@ -22,12 +24,16 @@ from worthwhile.estimators.budget._payoff import Payoff
 from worthwhile.policy.base import Policy
 from worthwhile.policy.library import LibraryPolicy
 from worthwhile.policy.output import Output
+from worthwhile.promise import Evidence, Figure, Promise
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 SURE = 1.645
 """Standard errors below a budget that the mean bill of a point must stay: 95 % of all times."""
+
+REMEMBERED = 2000
+"""Training rows that are kept, to say how the values are spread that a point buys."""
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_trees": [Interval(Integral, 1, None, closed="left")],
@@ -47,6 +53,7 @@ class BudgetModel(CostAware):
     point_: int
     _workshop: Workshop
     _truth: tuple[Array, Floats]
+    _sample: Floats
 
     budget: Any
     errors: Any
@@ -141,6 +148,36 @@ class BudgetModel(CostAware):
         self.point_ = point
         self.policy_ = self._inner_policy.at(point)
         return self
+
+    def _remember(self, X: Any) -> Self:
+        """Keep some training rows, as numbers."""
+        n = _num_samples(X)
+        rows = np.sort(np.random.default_rng(0).permutation(n)[:REMEMBERED])
+        self._sample = self._read(_safe_indexing(X, rows))
+        return self
+
+    def _promised(self) -> Promise | None:
+        """By the frontier, for whichever point is in use; what was measured on other rows goes first."""
+        measured = super()._promised()
+        if measured is not None or not hasattr(self, "_sample"):
+            return measured
+        line, policy = self.frontier_.iloc[self.point_], self.policy_
+        figures = {"bill": Figure(float(line["cost"]), float(line["cost_error"]))}
+        score = Figure(float(line["score"]), float(line["score_error"]))
+        if "total" in line:
+            error = float(np.hypot(score.error, figures["bill"].error))
+            figures["total"] = Figure(float(line["total"]), error)
+        elif policy.output.classes is not None:
+            figures["accuracy"] = score
+        outcome = policy.serve(self._sample)
+        seen = Evidence(
+            {"bill": as_floats(policy.bills(outcome))}, bought_values(self._sample, outcome)
+        )
+        spreads = Promise.of(seen).spreads
+        return Promise(
+            len(self._sample), figures, spreads, errors=self._error_prices()[0],
+            fingerprint=policy.fingerprint(),
+        )  # fmt: skip
 
     def _restore(self, policy: Policy) -> None:
         super()._restore(policy)

@@ -142,6 +142,7 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         """
         self._validate_params()
         budget_quanta(self.budget)
+        given = X
         X, y, costs = self._read_training(X, y)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
@@ -149,7 +150,7 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         weight = np.ones(len(X)) if weight is None else weight / weight.mean()
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, weight, len(self.classes_), threads)
-            return self._learn(table, codes, costs, threads)
+            return self._learn(table, codes, costs, threads)._remember(given)
 
     def _errors(self) -> Floats | None:
         return read_errors(self.errors, self.worth, self.refer, self.classes_)

@@ -119,16 +119,21 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         self._validate_params()
         budget_quanta(self.budget)
         self._price()
+        given = X
         X, y, costs = self._read_training(X, y)
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         y = np.asarray(y, dtype=np.float64)
         weight = np.ones(len(X)) if weight is None else weight / weight.mean()
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, np.zeros(len(X), dtype=np.int32), y, weight, 1, threads)
-            return self._learn(table, y, costs, threads)
+            return self._learn(table, y, costs, threads)._remember(given)
 
     def _price(self) -> float | None:
         return None if self.errors is None else error_price(self.errors, "errors")
+
+    def _error_prices(self) -> tuple[Floats | None, str]:
+        price = self._price()
+        return None if price is None else np.array([[price]]), self.loss
 
     def _payoff(self, truth: Any, weight: Floats) -> Numbers:
         return Numbers(truth, weight, self.loss, self._price())

@@ -1,0 +1,99 @@
+"""What a fitted model promises about new rows, and the check of it later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.costs import as_floats
+from worthwhile.policy.base import Outcome, Policy
+from worthwhile.promise import Evidence, Promise, check_promise
+
+Floats = npt.NDArray[np.float64]
+
+
+class Promising:
+    """For estimators: :meth:`promise` and :meth:`check`."""
+
+    policy_: Policy
+    promise_: Promise
+
+    if TYPE_CHECKING:
+
+        @property
+        def _inner_policy(self) -> Any: ...
+        def _read(self, X: Any) -> Any: ...
+        def _run(self, X: Any) -> Outcome: ...
+
+    def promise(self, X: Any, y: Any) -> Self:
+        """Promise that new rows will be like these, which must not have trained.
+
+        Mean bill, accuracy (or error), calibration, total price where errors have prices, and how the
+        values that are bought are spread: all of it goes into the model's file, and :meth:`check` or
+        ``worthwhile check`` holds later rows against it. Searches do it by themselves.
+
+        Parameters
+        ----------
+        X : array or frame (n, d)
+            Rows that did not train.
+        y : array (n,)
+            Their truth.
+
+        Returns
+        -------
+        self
+        """
+        evidence = self._evidence(X, y)
+        self.promise_ = Promise.of(evidence, self._error_prices()[0], self.policy_.fingerprint())
+        return self
+
+    def check(self, X: Any, y: Any) -> dict[str, Any]:
+        """Hold rows whose truth is known against what was promised.
+
+        Returns
+        -------
+        dict
+            As of :func:`worthwhile.promise.check_promise`: "holds", "verdict", "figures" with
+            intervals, "drifted".
+        """
+        policy = self.policy_
+        return check_promise(
+            self._promised(), self._evidence(X, y), policy.costs.features, policy.columns
+        )
+
+    def _promised(self) -> Promise | None:
+        """What was promised for this very policy; at another point of a trade-off nothing was."""
+        found = getattr(self, "promise_", None)
+        if found is None or found.fingerprint != self.policy_.fingerprint():
+            return None
+        return found
+
+    def _error_prices(self) -> tuple[Floats | None, str]:
+        """Prices of errors, and the loss of a regressor that they are the price of."""
+        return getattr(self._inner_policy, "errors", None), "squared"
+
+    def _evidence(self, X: Any, y: Any) -> Evidence:
+        """What the model does with rows whose truth is known."""
+        rows, outcome = self._read(X), self._run(X)
+        policy, output = self.policy_, self.policy_.output
+        bills, answers = as_floats(policy.bills(outcome)), output.predict(outcome.raw)
+        values = bought_values(rows, outcome)
+        errors, loss = self._error_prices()
+        truth = np.asarray(y)
+        if len(truth) != len(rows):
+            raise ValueError(f"y has {len(truth)} entries for {len(rows)} rows: give one per row.")
+        if output.classes is None:
+            price = None if errors is None else float(errors[0, 0])
+            return Evidence.of_numbers(bills, answers, truth, price, loss, values)
+        shares = output.probabilities(outcome.raw) if output.has_probabilities else None
+        return Evidence.of_classes(bills, answers, truth, output.classes, shares, errors, values)
+
+
+def bought_values(rows: Any, outcome: Outcome) -> dict[int, Floats]:
+    """By column, the numbers that were bought."""
+    return {
+        int(column): np.asarray(rows[outcome.acquired[:, column], column], dtype=np.float64)
+        for column in np.flatnonzero(outcome.acquired.any(axis=0))
+    }

@@ -1,0 +1,32 @@
+"""What a search may promise of the model that it has chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worthwhile.frontier._measure import train
+from worthwhile.frontier._stages import cut
+from worthwhile.frontier._sweep import Sweep
+from worthwhile.promise import Evidence, Promise
+
+ENOUGH = 2000
+"""Rows that did not train, after which no further fold is fitted for a promise."""
+
+
+def promise_of(model: Any, sweep: Sweep, params: dict[str, Any], stage: int | None) -> Promise:
+    """What models with the same parameters do with rows of the folds that they were not fitted on.
+
+    Answers to single rows mean nothing where rows are ranked: then the bill alone is promised.
+    """
+    parts: list[Evidence] = []
+    for seen, held in sweep.folds:
+        rows = sweep.rows.take(held)
+        twin = cut(train(sweep.estimator, params, sweep.rows.take(seen)), stage)
+        twin = getattr(twin, "best_estimator_", twin)  # within a pipeline
+        parts.append(twin._evidence(rows.X, rows.y))
+        if sum(part.rows for part in parts) >= ENOUGH:
+            break
+    found = Evidence.joined(parts)
+    if sweep.rows.qid is not None:
+        found = Evidence({"bill": found.figures["bill"]}, found.values)
+    return Promise.of(found, model._error_prices()[0], model.policy_.fingerprint())
