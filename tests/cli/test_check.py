@@ -93,7 +93,7 @@ def test_rows_without_a_truth_wait(files):
 
 
 def test_a_model_that_promised_nothing_says_so(files, tmp_path):
-    folder, search = files
+    folder, _ = files
     model = worthwhile.load(folder / "m.worthwhile")
     del model.promise_
     model.save(tmp_path / "m")

@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from worthwhile.runtime import UNAVAILABLE, Extractors
+from worthwhile.runtime import UNAVAILABLE, Extractors, Paid
 from worthwhile.serve import Settings, create_app
 
 
@@ -90,3 +90,35 @@ def test_functions_that_cannot_be_imported_are_named_before_anything_listens(mod
     )
     with pytest.raises(ValueError, match="extractors is 'nowhere:functions'"):
         create_app(settings)
+
+
+def test_a_call_may_state_what_it_cost(make, model, heart, functions):
+    # Tokens of a language model, say: the list has a price, the call knows what it was.
+    plain = functions.extractors["cp"]
+    functions.extractors["cp"] = lambda ids: [Paid(v, 0.25) for v in plain(ids)]
+    client = make(extractors="operators_functions")
+    body, headers = {"ids": ["1"]}, {"Idempotency-Key": "x"}
+    (case,) = client.post("/v1/models/heart/drive", json=body, headers=headers).json()["cases"]
+    lines = client.get(f"/v1/sessions/{case['id']}/ledger").json()["entries"]
+    assert {line["feature"]: line["amount"] for line in lines}["cp"] == "0.25"
+    answers = model.predict_with(Extractors(functions.extractors), ["1"])
+    assert answers.spent.tolist() == [case["spent"]]
+
+
+def test_a_function_may_fetch_a_whole_group(make, heart, functions):
+    group = heart.costs.groups["blood"]
+    for name in group.features:
+        del functions.extractors[name]
+    calls = []
+
+    def blood(ids):
+        calls.append(list(ids))
+        return {f: [float(heart.data[f].iloc[int(i)]) for i in ids] for f in group.features}
+
+    functions.extractors["blood"] = blood
+    client = make(extractors="operators_functions")
+    body, headers = {"ids": [str(i) for i in range(20)]}, {"Idempotency-Key": "x"}
+    cases = client.post("/v1/models/heart/drive", json=body, headers=headers).json()["cases"]
+    assert all(case["done"] for case in cases)
+    ids = [i for call in calls for i in call]
+    assert len(ids) == len(set(ids)) > 0

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from worthwhile.columns import Column
-from worthwhile.runtime.values import read_value
+from worthwhile.runtime.values import Paid, read_value
 
 WITHOUT_ORDER = (str, bytes, bytearray, memoryview, Set)
 """What can be gone through, but is text or has no order of its own."""
@@ -37,9 +37,9 @@ def read_result(
     values = {name: _in_order(source, name, ids, column) for name, column in columns.items()}
     for name, column in values.items():
         for value in column:
-            read_value(
-                name, value, column_of(name)
-            )  # refused here, it can be fetched again; told, it could not
+            bare = value.value if isinstance(value, Paid) else value
+            # Refused here, it can be fetched again; told, it could not.
+            read_value(name, bare, column_of(name))
     return values
 
 

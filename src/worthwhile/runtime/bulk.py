@@ -14,7 +14,7 @@ from worthwhile.exceptions import ExtractionFailed
 from worthwhile.policy.base import Policy
 from worthwhile.runtime.extractors import Extractors
 from worthwhile.runtime.session import Session
-from worthwhile.runtime.values import UNAVAILABLE
+from worthwhile.runtime.values import UNAVAILABLE, split_paid
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class _Run:
                 values[i][feature] = value
         for i, told in values.items():
             if told:
-                self._by_id[i].tell(told)
+                self._by_id[i].tell(*split_paid(told))
         if failed and self._on_failure == "raise":
             feature, cause = next(iter(failed.items()))
             raise ExtractionFailed(
@@ -228,5 +228,5 @@ class _Run:
             twin = sessions[i] = copy.copy(session)
             fetched = self._extractors.remembered(self._wanted.get(i, ()), i)
             if told := {f: value for f, value in fetched.items() if not twin.was_told(f)}:
-                twin.tell(told)
+                twin.tell(*split_paid(told))
         return sessions

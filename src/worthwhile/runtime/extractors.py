@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from worthwhile._tracing import span
 from worthwhile.columns import Column, Columns
 from worthwhile.costs import Costs
 from worthwhile.runtime._results import read_result
@@ -27,7 +28,7 @@ class Extractors:
         called when the first feature of the group is wanted (of several groups that list it, the first
         that has a function). None or NaN means that the value came
         back empty (it is paid for); ``worthwhile.runtime.UNAVAILABLE`` that it cannot be had (it is
-        not).
+        not); ``worthwhile.runtime.Paid(value, price)`` states what a call really cost.
     timeout : float, optional
         Seconds after which a call counts as failed; what a generator takes is part of its call.
     retries : int, default=0
@@ -144,7 +145,8 @@ class Extractors:
 
         for attempt in range(self.retries + 1):
             try:
-                return _within(attempt_once, self.timeout)
+                with span("worthwhile.fetch", feature=str(source), count=len(ids)):
+                    return _within(attempt_once, self.timeout)
             except Exception:
                 if attempt == self.retries:
                     raise

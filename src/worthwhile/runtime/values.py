@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,34 @@ class _Unavailable:
 
 UNAVAILABLE = _Unavailable()
 """Tell this where a feature cannot be had at all: nothing is paid for it."""
+
+
+class Paid(NamedTuple):
+    """A value with what it really cost, where that is known only with it: tokens, say.
+
+    Attributes
+    ----------
+    value
+        As it would be returned alone.
+    price : number
+        The stated price, as for ``Session.tell``.
+    """
+
+    value: Any
+    price: Any
+
+
+def split_paid(told: Mapping[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any] | None]:
+    """Values and stated prices of what extractors returned.
+
+    Examples
+    --------
+    >>> split_paid({"judge": Paid(0.7, 0.0031), "age": 40})
+    ({'judge': 0.7, 'age': 40}, {'judge': 0.0031})
+    """
+    prices = {name: value.price for name, value in told.items() if isinstance(value, Paid)}
+    values = {n: v.value if isinstance(v, Paid) else v for n, v in told.items()}
+    return values, prices or None
 
 
 def read_value(name: Any, value: Any, column: Column | None = None) -> float | None:

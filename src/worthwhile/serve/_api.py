@@ -30,7 +30,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 router = APIRouter(prefix="/v1", responses=REFUSALS)
-public = APIRouter()
+public = APIRouter(responses=REFUSALS)
 
 IdempotencyKey = Annotated[
     str | None,
@@ -103,7 +103,7 @@ async def view(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
     return await cases.view(who, case)
 
 
-@router.get("/sessions/{case}/ledger", summary="Read a bill")
+@router.get("/sessions/{case}/ledger", response_model=schemas.LedgerAnswer, summary="Read a bill")
 async def ledger(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
     """Every purchase with its exact amount, as text."""
     return {"id": case, "entries": await cases.ledger(who, case)}
@@ -116,7 +116,7 @@ async def truth(case: CaseId, body: schemas.TruthRequest, who: Who, cases: AllCa
     return Response(status_code=204)
 
 
-@router.get("/models", summary="What is served")
+@router.get("/models", response_model=schemas.ModelsAnswer, summary="What is served")
 async def models(who: Who, request: Request) -> dict[str, Any]:
     """The models with their versions, prices and features."""
     return {"models": [model.describe() for model in request.app.state.models.current]}
@@ -135,7 +135,11 @@ async def promise(
     return await check_model(state.database, state.models.get(name), who.sees)
 
 
-@router.post("/models/{name}/predict", summary="Predict rows with bills")
+@router.post(
+    "/models/{name}/predict",
+    response_model=schemas.PredictAnswer,
+    summary="Predict rows with bills",
+)
 async def predict(
     name: Annotated[str, Path(max_length=200)],
     body: schemas.PredictRequest,
@@ -148,7 +152,11 @@ async def predict(
     return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
 
 
-@router.post("/models/{name}/drive", summary="Drive cases by the server's own functions")
+@router.post(
+    "/models/{name}/drive",
+    response_model=schemas.DriveAnswer,
+    summary="Drive cases by the server's own functions",
+)
 async def drive_cases(
     name: Annotated[str, Path(max_length=200)],
     body: schemas.DriveRequest,
@@ -186,7 +194,11 @@ async def server() -> dict[str, Any]:
     return {"name": "worthwhile", "version": worthwhile.__version__, "extensions": []}
 
 
-@public.get("/metrics", summary="Counters for Prometheus")
+@public.get(
+    "/metrics",
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="Counters for Prometheus",
+)
 async def metrics(request: Request, who: Who) -> Response:
     """Counters in Prometheus' own format; for managers where there are keys."""
     if not who.manager:

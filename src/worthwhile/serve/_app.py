@@ -23,6 +23,7 @@ from worthwhile.serve._key_operations import list_keys
 from worthwhile.serve._keys import Keys
 from worthwhile.serve._metrics import Metrics
 from worthwhile.serve._models import Models
+from worthwhile.serve._openapi import describe
 from worthwhile.serve._rows import load_extractors
 from worthwhile.serve._settings import Settings
 
@@ -76,6 +77,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(packages=[("worthwhile.serve", "static")]), name="static")
     _answer_errors(app)
+    describe(app, models)
     app.add_middleware(_Bounds, settings=settings, metrics=metrics)
     return app
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from worthwhile import _tracing as tracing
 from worthwhile.costs import Costs, as_float, budget_quanta, to_quanta
 from worthwhile.exceptions import CostsError, SessionError
 from worthwhile.runtime import UNAVAILABLE, Session
@@ -53,7 +54,7 @@ class Cases:
     def __init__(
         self, database: Database, models: Models, limits: Limits, metrics: Metrics
     ) -> None:
-        self._database, self._models, self._limits = database, models, limits
+        self._database, self.models, self._limits = database, models, limits
         self._metrics = metrics
         self._cache: OrderedDict[str, _Live] = OrderedDict()
 
@@ -63,11 +64,11 @@ class Cases:
         self, caller: Caller, request: Mapping[str, Any], key: str | None
     ) -> dict[str, Any]:
         """Begin a case; ``request`` has "model", and may have a "label" and ``OPTIONS``."""
-        model = self._models.get(request["model"])
+        model = self.models.get(request["model"])
         options = {
             name: request[name] for name in OPTIONS if request.get(name) not in (None, {}, [])
         }
-        reserved = self._limit_by_key(caller, model, options)
+        begun, reserved = tracing.now(), self._limit_by_key(caller, model, options)
         session = _begin(model, options)
         moment = now()
         stored = StoredCase(
@@ -82,7 +83,7 @@ class Cases:
         if again is not None:
             return again
         self._metrics.opened.labels(model.name).inc()
-        self._note_spent(live, step)
+        self._note_spent(live, step, begun)
         self._keep(live, step)
         return step.answer
 
@@ -120,7 +121,7 @@ class Cases:
     async def model_of(self, caller: Caller, case_id: str) -> Model:
         """The model that a case began with."""
         stored = await self.stored(caller, case_id)
-        return await self._models.version(stored.model, stored.version)
+        return await self.models.version(stored.model, stored.version)
 
     async def set_truth(self, caller: Caller, case_id: str, truth: Any) -> None:
         """Keep how a case came out."""
@@ -135,7 +136,7 @@ class Cases:
     async def _advance(
         self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str, *, stop: bool
     ) -> dict[str, Any]:
-        hashed = _digest({**request, "stop": stop})
+        hashed, begun = _digest({**request, "stop": stop}), tracing.now()
         live = await self._take(caller, case_id)
         if request["seq"] != live.stored.seq or live.stored.state != "open":
             # An old request sent again, a late one, or another process has moved the case on.
@@ -153,7 +154,7 @@ class Cases:
             self._metrics.repeated.inc()
             return again  # what is in memory is behind: it was taken out, and stays out
         self._metrics.told.labels(live.model.name).inc()
-        self._note_spent(live, step)
+        self._note_spent(live, step, begun)
         self._keep(live, step)
         return step.answer
 
@@ -205,9 +206,14 @@ class Cases:
         live.calls += len(step.calls)
         self._put(live)
 
-    def _note_spent(self, live: _Live, step: Step) -> None:
+    def _note_spent(self, live: _Live, step: Step, begun: int) -> None:
+        """Count what was bought, and show each purchase as a span of the request that told it."""
         owner = live.stored.owner
-        for _, feature, _, amount in step.lines:
+        for _, feature, kind, amount in step.lines:
+            tracing.note_span(
+                "worthwhile.purchase", begun, model=live.model.name, case=live.stored.id, feature=feature,
+                kind=kind, amount=as_float(amount),
+            )  # fmt: skip
             if amount:
                 self._metrics.spend.labels(live.model.name, owner, feature).inc(as_float(amount))
 
@@ -233,7 +239,7 @@ class Cases:
 
     async def _revive(self, stored: StoredCase) -> _Live:
         self._metrics.replays.inc()
-        model = await self._models.version(stored.model, stored.version)
+        model = await self.models.version(stored.model, stored.version)
         steps = await self._database.read(lambda cursor: operations.read_calls(cursor, stored.id))
         live = _Live(stored, replay(model, stored, steps[: stored.seq + 1]), model)
         live.lines = len(live.session.ledger.entries)

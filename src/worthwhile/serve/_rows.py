@@ -6,10 +6,12 @@ import asyncio
 import importlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from worthwhile.exceptions import CostsError, SessionError
-from worthwhile.runtime import UNAVAILABLE, Extractors, Session
+from worthwhile.policy.base import Policy
+from worthwhile.runtime import UNAVAILABLE, Extractors, Session, split_paid
 from worthwhile.serve._cases import Cases, read_tell
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
@@ -104,32 +106,39 @@ async def drive(
         i: await cases.open(who, {**open_request, "label": str(i)}, f"{key}/{i}") for i in ids
     }
     answers = {i: await cases.view(who, answer["id"]) for i, answer in answers.items()}
+    policy = cases.models.get(name).policy
     while any(answer["ask"] for answer in answers.values()):
-        await _round(cases, fresh, who, answers)
+        await _round(cases, policy, fresh, who, answers)
     return [{"of": i, **answers[i]} for i in ids]
 
 
 async def _round(
-    cases: Cases, extractors: Extractors, who: Caller, answers: dict[Any, dict[str, Any]]
-) -> None:
+    cases: Cases, policy: Policy, extractors: Extractors, who: Caller, answers: dict[Any, dict[str, Any]]
+) -> None:  # fmt: skip
     """Fetch what is asked for now, feature by feature, and tell each case."""
     wanted: dict[Any, list[Any]] = {}
     for i, answer in answers.items():
         for item in answer["ask"]:
             wanted.setdefault(item["feature"], []).append(i)
     loop = asyncio.get_running_loop()
-    values: dict[Any, dict[str, Any]] = {i: {} for i in answers}
+    values: dict[Any, dict[Any, Any]] = {i: {} for i in answers}
     for feature, of in wanted.items():
         try:
-            found = await loop.run_in_executor(None, extractors.fetch, feature, of)
+            fetch = partial(extractors.fetch, feature, of, policy.costs, policy.columns)
+            found = await loop.run_in_executor(None, fetch)
         except Exception:  # the operator's function has failed for good: go on without it
             found = [UNAVAILABLE] * len(of)
         for i, value in zip(of, found, strict=True):
-            values[i][str(feature)] = _json(value)
+            values[i][feature] = value
     for i, told in values.items():
         if told:
             answer = answers[i]
-            request = {"seq": answer["seq"], "values": told, "prices": None}
+            bare, paid = split_paid(told)
+            request = {
+                "seq": answer["seq"],
+                "values": {str(name): _json(value) for name, value in bare.items()},
+                "prices": None if paid is None else {str(n): float(p) for n, p in paid.items()},
+            }
             answers[i] = await cases.tell(who, answer["id"], request, f"drive/{answer['seq']}")
 
 

@@ -105,6 +105,80 @@ class CaseAnswer(_Strict):
     done: bool
 
 
+class LedgerLine(BaseModel):
+    """One purchase."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: str
+    feature: str | int | None
+    amount: str = Field(description="Exact, as text.")
+    total: str = Field(description="The bill up to this line.")
+
+
+class LedgerAnswer(_Strict):
+    """The bill of a case."""
+
+    id: str
+    entries: list[LedgerLine]
+
+
+class Feature(_Strict):
+    """What a model may ask for."""
+
+    feature: str | int
+    price: float
+    type: str
+    choices: list[Any] | None
+
+
+class ModelAnswer(_Strict):
+    """A served model."""
+
+    name: str
+    version: str
+    sha256: str
+    kind: str
+    classes: list[Any] | None
+    unit: str
+    total: float
+    features: list[Feature]
+    promised: dict[str, float] | None
+
+
+class ModelsAnswer(_Strict):
+    """What is served."""
+
+    models: list[ModelAnswer]
+
+
+class PredictedRow(_Strict):
+    """The answer to a row."""
+
+    prediction: Any
+    probabilities: list[float] | None
+    spent: float
+    bought: list[str | int]
+
+
+class PredictAnswer(_Strict):
+    """The answers to rows."""
+
+    predictions: list[PredictedRow]
+
+
+class DrivenCase(CaseAnswer):
+    """A case that the server drove to its end."""
+
+    of: str | int
+
+
+class DriveAnswer(_Strict):
+    """Cases that the server drove to their ends."""
+
+    cases: list[DrivenCase]
+
+
 class PromiseAnswer(BaseModel):
     """Whether what a model promised holds for the cases whose truth is known."""
 
