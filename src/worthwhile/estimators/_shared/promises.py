@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,6 @@ class Promising:
 
     policy_: Policy
     promise_: Promise
-
-    if TYPE_CHECKING:
-
-        @property
-        def _inner_policy(self) -> Any: ...
-        def _read(self, X: Any) -> Any: ...
-        def _run(self, X: Any) -> Outcome: ...
 
     def promise(self, X: Any, y: Any) -> Self:
         """Promise that new rows will be like these, which must not have trained.
@@ -72,11 +65,13 @@ class Promising:
 
     def _error_prices(self) -> tuple[Floats | None, str]:
         """Prices of errors, and the loss of a regressor that they are the price of."""
-        return getattr(self._inner_policy, "errors", None), "squared"
+        model: Any = self
+        return getattr(model._inner_policy, "errors", None), "squared"
 
     def _evidence(self, X: Any, y: Any) -> Evidence:
         """What the model does with rows whose truth is known."""
-        rows, outcome = self._read(X), self._run(X)
+        model: Any = self
+        rows, outcome = model._read(X), model._run(X)
         policy, output = self.policy_, self.policy_.output
         bills, answers = as_floats(policy.bills(outcome)), output.predict(outcome.raw)
         values = bought_values(rows, outcome)
