@@ -1,11 +1,12 @@
-"""Requests per second of the service, and their latency at half of that, open loop.
+"""Requests per second of the service, their latency at half of that, open loop, and its memory over many cases.
 
-    python -m benchmarks.speed.service [--seconds 20] [--store postgresql://...]
+    python -m benchmarks.speed.service [--seconds 20] [--store postgresql://...] [--sessions 100000]
 
 A process of its own serves; this one opens cases of the heart data and tells values. First a closed loop of 32 clients
 finds the capacity. Then requests start at fixed times, at half of it, whether or not earlier ones were answered: a
 closed loop would hide waiting. Prints requests per second, CPU of the service per request, and the median, 95th and
-99th percentile of the latency.
+99th percentile of the latency. With ``--sessions`` cases are opened, told once and stopped instead, and the memory of
+the service is printed on the way.
 """
 
 from __future__ import annotations
@@ -90,6 +91,41 @@ async def open_loop(load: Load, rate: float, seconds: float) -> np.ndarray:
     return np.array(latencies)
 
 
+async def many_cases(service: Service, data: Any, count: int) -> None:
+    """Open cases, tell each once and stop it; print the service's memory at every tenth."""
+    limits = httpx.Limits(max_connections=CLIENTS, max_keepalive_connections=CLIENTS)
+    rows, numbers, began = data.to_dict("records"), iter(range(count)), time.perf_counter()
+    async with httpx.AsyncClient(base_url=service.url, limits=limits, timeout=60) as client:
+
+        async def post(path: str, body: dict[str, Any], key: str) -> Any:
+            response = await client.post(path, json=body, headers={"Idempotency-Key": key})
+            response.raise_for_status()
+            return response.json()
+
+        async def drive() -> None:
+            for n in numbers:
+                case = await post("/v1/sessions", {"model": "model"}, f"{n}")
+                path, row = f"/v1/sessions/{case['id']}", rows[n % len(rows)]
+                values = {item["feature"]: float(row[item["feature"]]) for item in case["ask"]}
+                case = await post(f"{path}/tell", {"seq": 0, "values": values}, "t")
+                if not case["done"]:
+                    await post(f"{path}/stop", {"seq": case["seq"]}, "s")
+                if (n + 1) % max(count // 10, 1) == 0:
+                    seconds = time.perf_counter() - began
+                    print(
+                        f"{n + 1:,} cases: {resident(service.pid):.0f} MB, {seconds:.0f} s",
+                        flush=True,
+                    )
+
+        await asyncio.gather(*(drive() for _ in range(CLIENTS)))
+
+
+def resident(pid: int) -> float:
+    """Memory of a process in MB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -116,6 +152,7 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--store", help="postgresql://...; without it, SQLite")
+    parser.add_argument("--sessions", type=int, help="cases to go through, to see the memory")
     given = parser.parse_args()
     heart = worthwhile.datasets.load_heart()
     forest = RandomForestClassifier(6, max_depth=4, random_state=0).fit(heart.data, heart.target)
@@ -125,7 +162,10 @@ def main() -> int:
         service = Service(folder / "model.worthwhile", given.store or str(folder / "c.db"), folder)
         service.start()
         try:
-            asyncio.run(measure(service, heart.data, given.seconds))
+            if given.sessions:
+                asyncio.run(many_cases(service, heart.data, given.sessions))
+            else:
+                asyncio.run(measure(service, heart.data, given.seconds))
         finally:
             service.kill(signal.SIGTERM)
     return 0

@@ -178,6 +178,13 @@ async def drive_cases(
     return {"cases": answers}
 
 
+@router.get("/openapi.json", include_in_schema=False)
+async def document(who: Who, request: Request) -> dict[str, Any]:
+    """The interface in OpenAPI, with the models and features that are served."""
+    found: dict[str, Any] = request.app.openapi()
+    return found
+
+
 @public.get("/v2/health/live", summary="The process runs")
 @public.get("/v2/health/ready", summary="The store answers")
 async def ready(request: Request) -> dict[str, bool]:

@@ -66,7 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,  # served by a route of ours, which asks for a key
     )
     app.state.settings, app.state.database, app.state.metrics = settings, database, metrics
     app.state.models, app.state.extractors = models, extractors

@@ -233,6 +233,8 @@ class Cases:
         return live
 
     def _put(self, live: _Live) -> None:
+        if live.stored.state != "open":
+            return  # its values may be removed from the store, and must not stay here
         self._cache[live.stored.id] = live
         while len(self._cache) > self._limits.cached_cases:
             self._cache.popitem(last=False)
