@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import check_scoring, make_scorer
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
 
 from worthwhile._messages import on_purpose, some
 from worthwhile.costs import QUANTA_PER_UNIT
@@ -163,3 +164,28 @@ def takes(function: Any, name: str) -> bool:
         return name in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
+
+
+def read_rows(X: Any, y: Any, weight: Any, groups: Any, qid: Any) -> tuple[LabelledRows, Any]:
+    """Check that everything has one entry per row."""
+    X, y = indexable(X, y)
+    found = []
+    for values, what in ((weight, "sample_weight"), (groups, "groups"), (qid, "qid")):
+        if values is not None:
+            values = column_or_1d(values)
+            if len(values) != len(y):
+                raise ValueError(
+                    f"{what} has {len(values)} entries for {len(y)} rows: give one per row."
+                )
+        found.append(values)
+    check_consistent_length(X, y)
+    return LabelledRows(X, y, found[0], found[2]), found[1]
+
+
+def score_name(estimator: Any, scoring: Any) -> str:
+    """What a search calls its score."""
+    if isinstance(scoring, str):
+        return scoring
+    if scoring is None:
+        return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "R2"
+    return str(getattr(scoring, "metric", getattr(scoring, "__name__", "score")))

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
 
 from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
 from worthwhile.costs import QUANTA_PER_UNIT, budget_quanta
@@ -30,7 +29,14 @@ from worthwhile.frontier._margin import (
     margins,
     standard_errors,
 )
-from worthwhile.frontier._measure import Judge, LabelledRows, bills, train
+from worthwhile.frontier._measure import (
+    Judge,
+    LabelledRows,
+    bills,
+    read_rows,
+    score_name,
+    train,
+)
 from worthwhile.frontier._pipelines import as_searchable
 from worthwhile.frontier._points import Frontier, Point, pareto_indices
 from worthwhile.frontier._promise import promise_of
@@ -87,8 +93,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     resume : path, optional
         A journal. Finished units are kept in it; a search that was killed and is started again
         with the same data and parameters goes on from there, to the identical result. Budget,
-        confidence and horizon may change: nothing is trained again but on all rows. Functions are
-        known again by their code; what they call is not looked at.
+        confidence and horizon may change: nothing is trained again but on all rows, and for the
+        promise. Functions are known again by their code; what they call is not looked at.
     scoring_name : str, optional
         By what the journal knows ``scoring``, where it is an object that a later process could not
         know again. Change the name when the scoring changes.
@@ -138,6 +144,11 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     between the chosen point and that one are fitted by bisection, and the dearest whose bound keeps
     the budget is taken. Both ends are validated, what lies between them is not: figures of validation
     remain those of the chosen point.
+
+    **The promise.** The parameters of the model are fitted once more on folds (as many as it takes to
+    have 2,000 rows that did not train), so that the model can say what it does with new rows: accuracy,
+    calibration, how the values that it buys are spread. It goes into the model's file, and
+    ``worthwhile check`` holds later rows against it. The bill that is promised is the one above.
 
     A budget that no point fits is refused. A model that buys nothing is chosen only with a
     ``WorthwhileWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
@@ -223,7 +234,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             Rows of one group, or of one query, are never in both parts of a fold.
         """
         limit = self._check()
-        rows, groups = _read_rows(X, y, sample_weight, groups, qid)
+        rows, groups = read_rows(X, y, sample_weight, groups, qid)
         judge = Judge.of(self.estimator, self.scoring, rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
@@ -319,7 +330,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
                 for i, m in enumerate(measured)
             ],
             unit=getattr(costs, "unit", ""),
-            score_name=_score_name(self.estimator, self.scoring),
+            score_name=score_name(self.estimator, self.scoring),
         )  # fmt: skip
 
     def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
@@ -375,6 +386,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     def _promise(self, sweep: Sweep, found: Refit, point: Point) -> None:
         """Let the model say what it does with new rows; of its bill the search knows more."""
         model = getattr(found.model, "best_estimator_", found.model)  # within a pipeline
+        if not hasattr(model, "promise"):
+            return  # an estimator of somebody else's
         promise = promise_of(model, sweep, found.params, point.stage)
         bill, bound = Figure(found.expected, point.cost_error), max(point.cost, found.bound)
         model.promise_ = promise.with_bill(bill, bound, self.confidence)
@@ -401,27 +414,3 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags = inner.input_tags
         return tags
-
-
-def _read_rows(X: Any, y: Any, weight: Any, groups: Any, qid: Any) -> tuple[LabelledRows, Any]:
-    """Check that everything has one entry per row."""
-    X, y = indexable(X, y)
-    found = []
-    for values, what in ((weight, "sample_weight"), (groups, "groups"), (qid, "qid")):
-        if values is not None:
-            values = column_or_1d(values)
-            if len(values) != len(y):
-                raise ValueError(
-                    f"{what} has {len(values)} entries for {len(y)} rows: give one per row."
-                )
-        found.append(values)
-    check_consistent_length(X, y)
-    return LabelledRows(X, y, found[0], found[2]), found[1]
-
-
-def _score_name(estimator: Any, scoring: Any) -> str:
-    if isinstance(scoring, str):
-        return scoring
-    if scoring is None:
-        return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "R2"
-    return str(getattr(scoring, "metric", getattr(scoring, "__name__", "score")))
