@@ -26,6 +26,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         421: "The service has another name.",
         422: "A field is not as it should be; nothing was recorded.",
         429: "Too many open cases.",
+        500: "Something went wrong here.",
+        503: "The store has failed: send it again with the same key.",
     }.items()
 }
 

@@ -17,7 +17,7 @@ import worthwhile
 from worthwhile.serve import _api as api
 from worthwhile.serve import _pages as pages
 from worthwhile.serve._cases import Cases
-from worthwhile.serve._database import open_database
+from worthwhile.serve._database import open_database, store_errors
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._key_operations import list_keys
 from worthwhile.serve._keys import Keys
@@ -26,6 +26,7 @@ from worthwhile.serve._models import Models
 from worthwhile.serve._openapi import describe
 from worthwhile.serve._rows import load_extractors
 from worthwhile.serve._settings import Settings
+from worthwhile.serve._text import check_text, is_storable
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -93,6 +94,21 @@ def _answer_errors(app: FastAPI) -> None:
             return pages.problem(request, error)
         return JSONResponse(error.to_dict(), status_code=error.status)
 
+    async def unstored(request: Request, error: Exception) -> Response:
+        text = (
+            "the store has failed, and the request may have been kept or not: send it again with the same "
+            "Idempotency-Key."
+        )
+        return await refused(request, ServiceError(503, "store_failed", text))
+
+    for kind in store_errors():
+        app.add_exception_handler(kind, unstored)
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> Response:
+        text = "something went wrong here; the operator's log says what."
+        return await refused(request, ServiceError(500, "internal", text))
+
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         problems = [
@@ -155,7 +171,10 @@ class _Bounds:
         headers = dict(scope["headers"])
         try:
             self._check_host(headers.get(b"host", b""))
+            if not is_storable(scope["path"]):
+                raise ServiceError(404, "not_found", "there is nothing here.")
             body = await self._read(headers, receive)
+            check_text(body)
         except ServiceError as error:
             answer = JSONResponse(error.to_dict(), status_code=error.status)
             await answer(scope, receive, send_on)

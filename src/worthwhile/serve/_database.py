@@ -62,6 +62,16 @@ def open_database(url: str, observe: Callable[[float], None] | None = None) -> D
     return _SQLite(url, observe)
 
 
+def store_errors() -> list[type[Exception]]:
+    """What a database raises when it fails, of those that are installed."""
+    found: list[type[Exception]] = [sqlite3.Error]
+    try:
+        import psycopg
+    except ImportError:
+        return found
+    return [*found, psycopg.Error]
+
+
 def _migrations(blob: str) -> list[tuple[int, str]]:
     """The numbered SQL files, oldest first."""
     folder = resources.files("worthwhile.serve") / "sql"

@@ -57,6 +57,8 @@ async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
         fields = dict(parse_qsl((await request.body()).decode("utf-8"), keep_blank_values=True))
     except ValueError:
         raise ServiceError(400, "bad_form", "the form cannot be read.") from None
+    if any("\x00" in text for pair in fields.items() for text in pair):
+        raise ServiceError(400, "bad_form", "the form has text that cannot be stored.")
     if visitor is not None and not hmac.compare_digest(
         fields.get("csrf", "").encode(), visitor.csrf.encode()
     ):
