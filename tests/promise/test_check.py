@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from worthwhile.columns import Column, Columns
@@ -182,6 +182,7 @@ def test_a_small_change_is_nobody_s_business_however_sure_it_is():
     assert spread_check(then, now)["drifted"] == []
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(st.floats(-1e9, 1e9), st.just(math.nan)), min_size=1, max_size=60))
 def test_every_value_is_counted_once(numbers):
     values = np.array(numbers)
