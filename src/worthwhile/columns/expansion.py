@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,6 +69,16 @@ class Expansion:
     def first(self) -> list[int]:
         """First column of each source, and the end."""
         return [0, *np.cumsum(self.counts).tolist()]
+
+    @cached_property
+    def source_of(self) -> list[tuple[int, ...]]:
+        """The source of each column, alone in a tuple."""
+        return [(source,) for source in self.sources.tolist()]
+
+    @cached_property
+    def made_of(self) -> list[range]:
+        """The columns made from each source."""
+        return [range(*bounds) for bounds in itertools.pairwise(self.first)]
 
     @property
     def one_to_one(self) -> bool:

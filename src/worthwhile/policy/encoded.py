@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.policy._sources import SourcesCase
-from worthwhile.policy.base import Bundle, Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy._made import MadeCase
 from worthwhile.policy.output import Output
 
 
@@ -94,62 +94,23 @@ class EncodedPolicy(Policy):
         return cls(costs, output, expansion, inner.priced(prices_of_made(costs, expansion)))
 
 
-class EncodedCase(SourcesCase):
-    """One row: values of sources come in, columns made from them go to the case inside.
-
-    Of a source that was asked for, the case inside learns the columns that it wanted; the others wait
-    until it wants them, which costs nothing. So it goes the way that it goes in a batch, where every
-    column is bought on its own.
-    """
+class EncodedCase(MadeCase):
+    """One row: a source that is known gives all columns that are made from it."""
 
     def __init__(self, policy: EncodedPolicy) -> None:
-        super().__init__(policy.inner.begin())
         self._expansion = policy.expansion
-        self._source: list[int] = policy.expansion.sources.tolist()
-        self._evaluation = policy.costs.flat.evaluation
+        super().__init__(policy.inner, policy.expansion.source_of, policy.expansion.made_of)
         self._held: dict[int, list[float]] = {}  # columns of the sources that are known
 
-    def _made_of(self, source: int) -> range:
-        first = self._expansion.first
-        return range(first[source], first[source + 1])
+    def _make(self, columns: list[int]) -> list[float]:
+        return [self._one(column) for column in columns]
 
-    def wants(self, left: int | None) -> list[Bundle]:
-        """The sources of what the case inside wants, in its order."""
-        while True:
-            before = self._inner.evaluated
-            bundles = self._inner.wants(left)
-            self.evaluated = self._inner.evaluated
-            if left is not None:
-                left -= (self.evaluated - before) * self._evaluation
-            free: list[int] = []
-            self._wanted = {}
-            for bundle in bundles:
-                sources = tuple(dict.fromkeys(self._source[column] for column in bundle))
-                if self._held.keys() >= set(sources):
-                    free += bundle
-                else:
-                    self._wanted.setdefault(sources, []).append(bundle)
-            if not free:
-                return list(self._wanted)
-            for column in free:
-                self._inner.learn(column, self._made(column))
-            if self._wanted:
-                return list(self._wanted)
-
-    def _made(self, column: int) -> float:
-        source = self._source[column]
+    def _one(self, column: int) -> float:
+        (source,) = self._sources[column]
+        if source not in self._held:
+            values = np.array([self._known[source]])
+            self._held[source] = self._expansion.of(source, values)[0].tolist()
         return self._held[source][column - self._expansion.first[source]]
-
-    def learn(self, feature: int, value: float) -> None:
-        """What was wanted of the source; all that is made from it where nobody asked."""
-        made: list[float] = self._expansion.of(feature, np.array([value]))[0].tolist()
-        self._held[feature] = made
-        columns = dict.fromkeys(self._wanted_of(feature)) or self._made_of(feature)
-        self._inner.learn_all({column: self._made(column) for column in columns})
-
-    def why(self, feature: int) -> str:
-        """Why the first column of the source that is wanted is wanted."""
-        return self._inner.why([*self._wanted_of(feature), *self._made_of(feature)][0])
 
 
 def prices_of_made(costs: Costs, expansion: Expansion) -> Costs:

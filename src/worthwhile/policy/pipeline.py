@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy._sources import SourcesCase
-from worthwhile.policy.base import (
-    Bundle,
-    Floats,
-    Outcome,
-    Policy,
-    State,
-    gathered,
-    read_inner,
-    run_case,
-)
+from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy.front import Front, fed_costs
+from worthwhile.policy._made import MadeCase
 from worthwhile.policy.output import Output
-
-READ_ALONE = ("trees", "whole")
-"""Policies to which it makes no difference whether they know more inputs than they asked for."""
 
 
 class PipelinePolicy(Policy):
@@ -58,6 +48,12 @@ class PipelinePolicy(Policy):
         """Sources of inputs that some row may read."""
         return np.flatnonzero(self.front.members[self.inner.reads].any(axis=0)).astype(np.intp)
 
+    @cached_property
+    def fed(self) -> list[list[int]]:
+        """The inputs that may be read, by the sources that feed them."""
+        read = set(self.inner.reads.tolist())
+        return [[number for number in inputs if number in read] for inputs in self.front.fed]
+
     def check_budget(self) -> None:
         """As the policy inside."""
         self.inner.check_budget()
@@ -66,18 +62,24 @@ class PipelinePolicy(Policy):
         """Start a row."""
         return PipelineCase(self)
 
+    def made(self, X: npt.NDArray[Any]) -> Floats:
+        """Inputs of rows; those that nobody reads are left out."""
+        return self.front.apply(np.asarray(X, dtype=np.float64), self.inner.reads.tolist())
+
     def batch(
         self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
     ) -> Outcome:
         """Make the inputs that may be read, run the policy inside, see which sources fed what it took."""
-        inputs = self.front.apply(np.asarray(X, dtype=np.float64), self.inner.reads.tolist())
-        if self.inner.kind in READ_ALONE:
-            outcome = self.inner.batch(inputs, limit, billed=billed, **how)
-            return outcome._replace(acquired=self.front.folded(outcome.acquired))
-        # A case is told of inputs, which are made already, as their sources are bought.
-        cases = [PipelineCase(self, row) for row in inputs]
-        rows = zip(X, cases, strict=True)
-        return gathered(self, [run_case(self, row, limit, case=case) for row, case in rows])
+        outcome = self.inner.batch(self.made(X), limit, billed=billed, **how)
+        return outcome._replace(acquired=self.front.folded(outcome.acquired))
+
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
+    ) -> Outcome:  # fmt: skip
+        """The same where some sources are not to be had."""
+        inputs = np.flatnonzero(self.front.members[:, list(missing)].any(axis=1)).tolist()
+        outcome = self.inner.batch_without(self.made(X), limit, inputs, billed=billed, **how)
+        return outcome._replace(acquired=self.front.folded(outcome.acquired))
 
     def _priced(self, costs: Costs) -> PipelinePolicy:
         inner = self.inner.priced(fed_costs(costs, self.front))
@@ -98,50 +100,15 @@ class PipelinePolicy(Policy):
         return cls(costs, output, front, inner.priced(fed_costs(costs, front)))
 
 
-class PipelineCase(SourcesCase):
-    """One row: values of sources come in, inputs go to the case inside as soon as they are complete."""
+class PipelineCase(MadeCase):
+    """One row: an input can be made as soon as all sources that feed it are known."""
 
-    def __init__(self, policy: PipelinePolicy, inputs: Floats | None = None) -> None:
-        super().__init__(policy.inner.begin())
+    def __init__(self, policy: PipelinePolicy) -> None:
         self._front = policy.front
-        self._reads = set(policy.inner.reads.tolist())
-        self._inputs = inputs  # made already, for all sources
-        self._known: dict[int, float] = {}
-        for number, value in policy.front.constants.items():
-            self._inner.learn(number, value)
+        super().__init__(policy.inner, policy.front.sources, policy.fed)
 
-    def _made_of(self, source: int) -> list[int]:
-        return self._front.fed[source]
-
-    def wants(self, left: int | None) -> list[Bundle]:
-        """The sources of what the case inside wants, in its order."""
-        self._wanted = {}
-        for bundle in self._inner.wants(left):
-            sources = dict.fromkeys(s for number in bundle for s in self._front.sources[number])
-            missing = tuple(source for source in sources if source not in self._known)
-            self._wanted.setdefault(missing, []).append(bundle)
-        self.evaluated = self._inner.evaluated
-        return list(self._wanted)
-
-    def learn(self, feature: int, value: float) -> None:
-        """Inputs whose sources are all known now are known with it."""
-        self._known[feature] = value
-        complete = [
-            number
-            for number in self._front.fed[feature]
-            if number in self._reads and all(s in self._known for s in self._front.sources[number])
-        ]
-        if not complete:
-            return
-        if self._inputs is not None:
-            made = self._inputs
-        else:
-            row = np.full((1, len(self._front.columns)), np.nan)
-            row[0, list(self._known)] = list(self._known.values())
-            made = self._front.apply(row, complete)[0]
-        self._inner.learn_all({number: float(made[number]) for number in complete})
-
-    def why(self, feature: int) -> str:
-        """Why the first input of the source that is wanted is wanted."""
-        wanted = self._wanted_of(feature)
-        return self._inner.why(wanted[0]) if wanted else "the model reads what is made of it"
+    def _make(self, columns: list[int]) -> list[float]:
+        row = np.full((1, len(self._front.columns)), np.nan)
+        row[0, list(self._known)] = list(self._known.values())
+        made = self._front.apply(row, columns)[0]
+        return [float(made[column]) for column in columns]
