@@ -262,15 +262,13 @@ def gathered(policy: Policy, rows: list[Driven]) -> Outcome:
 
 
 def run_case(
-    policy: Policy, row: Sequence[float] | Floats, limit: int | None, missing: Sequence[int] = (),
-    case: Case | None = None,
-) -> Driven:  # fmt: skip
+    policy: Policy, row: Sequence[float] | Floats, limit: int | None, missing: Sequence[int] = ()
+) -> Driven:
     """Drive one row to its end: raw output, purchases, evaluations. The order of law 5 lives here.
 
-    ``missing`` are columns that are not to be had, nor what requires them; ``case`` is one that was
-    begun already.
+    ``missing`` are columns that are not to be had, nor what requires them.
     """
-    case = policy.begin() if case is None else case
+    case = policy.begin()
     for feature in missing:
         case.refuse((feature,))
     bought = np.zeros(policy.n_features, dtype=bool)

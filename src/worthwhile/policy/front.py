@@ -62,7 +62,7 @@ class Front:
     ops : dict of int to sequence of Op
         Inputs that are one number after some operations.
     tables : dict of int to array
-        Inputs of one category: a number for each code, the last for what is empty.
+        Inputs of categories: a number for each code, the last for what is empty; an axis for each source.
     constants : dict of int to float
         Inputs that nothing feeds.
     transformer : object, optional
@@ -147,17 +147,21 @@ class Front:
                 with np.errstate(all="ignore"):
                     inputs[:, number] = operate(self.ops[number], X[:, self.sources[number][0]])
             elif number in self.tables:
-                inputs[:, number] = self._look_up(number, X[:, self.sources[number][0]])
+                inputs[:, number] = self._look_up(number, X)
             else:
                 called.append(number)
         if called and len(X):
             inputs[:, called] = self._call(X, called)
         return inputs
 
-    def _look_up(self, number: int, codes: Floats) -> Floats:
-        table = self.tables[number]
-        known = (codes >= 0) & (codes < len(table) - 1)
-        return table[np.where(known, codes, len(table) - 1).astype(np.intp)]
+    def _look_up(self, number: int, X: Floats) -> Floats:
+        table, places = self.tables[number], list[npt.NDArray[np.intp]]()
+        for source, n in zip(self.sources[number], table.shape, strict=True):
+            codes = X[:, source]
+            known = (codes >= 0) & (codes < n - 1)
+            places.append(np.where(known, codes, n - 1).astype(np.intp))
+        found: Floats = table[tuple(places)]
+        return found
 
     def _call(self, X: Floats, inputs: Sequence[int]) -> Floats:
         """Ask the transformer; columns that do not feed these inputs are constants."""
@@ -231,9 +235,12 @@ class Front:
             or not all(isinstance(name, str) for name in names)
         ):
             raise ValueError("names do not fit the columns")
-        for number in [*ops, *tables]:
+        for number in ops:
             if len(sources[number]) != 1:
                 raise ValueError("an input of one column is fed by others")
+        for number, table in tables.items():
+            if len(sources[number]) != table.ndim:
+                raise ValueError("a table has not an axis for each column that feeds it")
         filler = arrays.get("filler")
         if (
             not isinstance(filler, np.ndarray)
@@ -352,8 +359,8 @@ def _table(table: Any) -> Floats:
     if (
         not isinstance(table, np.ndarray)
         or table.dtype != np.float64
-        or table.ndim != 1
-        or len(table) < 1
+        or table.ndim < 1
+        or table.size < 1
         or not (np.isnan(table) | (np.abs(table) <= 1e100)).all()
     ):
         raise ValueError("a table is not a list of numbers")

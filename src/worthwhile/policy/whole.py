@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.columns import Columns
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from worthwhile.policy.foreign import Foreign, try_out
@@ -30,6 +31,10 @@ class Source:
         Column names, where the model was fitted on a frame.
     labels : array, optional
         Classes of a classifier that can only predict: its labels become scores of 0 and 1.
+    columns : Columns, optional
+        What the numbers of rows stand for, where the model reads words.
+    empty : str, optional
+        What stands for an empty category, where the model takes text alone.
     """
 
     def __init__(
@@ -38,16 +43,21 @@ class Source:
         method: str,
         names: list[str] | None = None,
         labels: npt.NDArray[Any] | None = None,
+        columns: Columns | None = None,
+        empty: str | None = None,
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"method is {method!r}: it is one of {', '.join(METHODS)}.")
         self.model, self.method, self.names, self.labels = model, method, names, labels
+        self.columns, self.empty = columns, empty
         self._function: Callable[[Any], Any] = model if method == "call" else getattr(model, method)
 
     def __call__(self, rows: Floats) -> Floats:
         """Raw outputs (n, n_raw) of full rows (n, d)."""
         X: Any = rows
-        if self.names is not None:
+        if self.columns is not None:
+            X = self._in_words(rows)
+        elif self.names is not None:
             import pandas as pd
 
             X = pd.DataFrame(rows, columns=self.names)
@@ -55,6 +65,16 @@ class Source:
         if self.labels is not None:
             raw = raw[:, None] == self.labels[None, :]
         return np.asarray(raw.reshape(len(rows), -1), dtype=np.float64)
+
+    def _in_words(self, rows: Floats) -> Any:
+        """The rows as the user's table has them."""
+        assert self.columns is not None
+        table = self.columns.frame(rows, self.names)
+        if self.empty is not None:
+            for place in np.flatnonzero(self.columns.categorical).tolist():
+                words = table.iloc[:, place].tolist()
+                table.isetitem(place, [self.empty if word is None else word for word in words])
+        return table
 
 
 class WholePolicy(Policy):
@@ -183,6 +203,8 @@ class WholePolicy(Policy):
                 "class of your own, or keep the function beside the model."
             )
         settings = {"method": source.method, "names": source.names, "fill_empty": self.fill_empty}
+        if source.columns is not None:
+            settings |= {"words": source.columns.to_dict(), "empty": source.empty}
         optional = {"fallback": self.fallback, "fill": self.fill, "labels": source.labels}
         given: dict[str, Any] = {
             name: array for name, array in optional.items() if array is not None
@@ -221,7 +243,14 @@ class WholePolicy(Policy):
                 raise ValueError(f"{name} is not {shape} finite numbers")
         if not isinstance(arrays["model"], Foreign) or not isinstance(settings["fill_empty"], bool):
             raise ValueError("no foreign model")
-        source = Source(arrays["model"].value, settings["method"], names, arrays.get("labels"))
+        words = None if settings.get("words") is None else Columns.from_dict(settings["words"])
+        if words is not None and len(words) != costs.n_features:
+            raise ValueError("words do not fit the columns")
+        if not isinstance(settings.get("empty"), (str, type(None))):
+            raise ValueError("empty is not text")
+        source = Source(
+            arrays["model"].value, settings["method"], names, arrays.get("labels"), words, settings.get("empty"),
+        )  # fmt: skip
         row = arrays.get("fill", np.zeros(costs.n_features))
         try_out(source.model, lambda: source(row[None, :]), output.n_raw)
         return cls(
@@ -237,7 +266,9 @@ class WholePolicy(Policy):
     def _identity(self) -> Any:
         source = self.source  # of a function, too, which has no state for a file
         parts = [self._reads, self.fallback, self.fill, self.fill_empty]
-        return [*parts, source.method, source.names, source.labels, Foreign(source.model)]
+        words = None if source.columns is None else [source.columns.to_dict(), source.empty]
+        given = [*parts, source.method, source.names, source.labels, Foreign(source.model)]
+        return given if words is None else [*given, words]
 
 
 class WholeCase(Case):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ import numpy.typing as npt
 
 from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
+from worthwhile.estimators.priced._catboost_categories import (
+    CategorySplits,
+    Test,
+    category_columns,
+)
 from worthwhile.estimators.priced._columns import AS_A_WHOLE, assemble, comes_from
 from worthwhile.policy.base import Policy
 from worthwhile.policy.output import Output
@@ -37,11 +43,12 @@ CLASSES = {
 MOST_NODES = 2**26
 
 
-def from_catboost(model: Any, costs: Costs) -> Policy | None:
+def from_catboost(model: Any, costs: Costs, sample: Any = None) -> Policy | None:
     """Read the trees of a ``CatBoostClassifier``, ``CatBoostRegressor``, ``CatBoostRanker`` or ``CatBoost``.
 
     None for other models, and for losses with another link (Poisson, Tweedie): such models are
-    read as a whole. Columns of categories, text or embeddings are refused. Symmetric trees test
+    read as a whole. Columns of text or embeddings are refused. Categories need a ``sample`` of rows
+    that has all of them: CatBoost keeps their hashes alone. Symmetric trees test
     their splits in the order in which they were learned; every row reads all features of such a
     tree, so its bills differ only under a budget. Internal nodes hold the mean of their leaves by
     training weight.
@@ -53,13 +60,12 @@ def from_catboost(model: Any, costs: Costs) -> Policy | None:
     """
     if not comes_from(model, "catboost"):
         return None
-    for kind in ("cat", "text", "embedding"):
+    for kind in ("text", "embedding"):
         if indices := getattr(model, f"get_{kind}_feature_indices")():
-            what = "a category" if kind == "cat" else kind
             raise ValueError(
-                f"model reads feature {costs.name(int(indices[0]))!r} as {what}: turn it into numbers and train again, "
-                + AS_A_WHOLE
+                f"model reads feature {costs.name(int(indices[0]))!r} as {kind}: turn it into numbers and train again."
             )
+    columns = category_columns(model, costs, sample)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
@@ -67,7 +73,14 @@ def from_catboost(model: Any, costs: Costs) -> Policy | None:
     output = _output(model)
     if output is None or not (dump.get("oblivious_trees") or dump.get("trees")):
         return None
-    return TreePolicy(costs, output, _read(dump))
+    if columns is None:
+        return TreePolicy(costs, output, _read(dump, _float_tests(dump)))
+    splits = CategorySplits(model, dump["features_info"], columns, costs)
+    if not splits.are_readable(dump):
+        return None
+    tests = splits.tests(dump["oblivious_trees"], _float_tests(dump))
+    inner = TreePolicy(splits.input_costs, output, _read(dump, tests, splits.sets))
+    return splits.dress(inner)
 
 
 def _output(model: Any) -> Output | None:
@@ -85,25 +98,37 @@ def _output(model: Any) -> Output | None:
     return Output("value") if loss in VALUES or loss.startswith("PythonUserDefined") else None
 
 
-def _read(dump: dict[str, Any]) -> Trees:
-    scale, bias = dump["scale_and_bias"]
+def _float_tests(dump: dict[str, Any]) -> Callable[[dict[str, Any]], Test]:
+    """From a split of CatBoost by a number to a test of ours."""
     floats = dump["features_info"]["float_features"]
-    column = np.array([feature["flat_feature_index"] for feature in floats])
+    column = [int(feature["flat_feature_index"]) for feature in floats]
     # Empty values lie below all borders unless the model learned that they lie above.
-    above = np.array([feature["nan_value_treatment"] == "AsTrue" for feature in floats])
+    above = [feature["nan_value_treatment"] == "AsTrue" for feature in floats]
+
+    def read(split: dict[str, Any]) -> Test:
+        number = split["float_feature_index"]
+        return Test(column[number], float(np.float32(split["border"])), not above[number])
+
+    return read
+
+
+def _read(
+    dump: dict[str, Any], read: Callable[[dict[str, Any]], Test], sets: Sequence[Sequence[int]] = ()
+) -> Trees:
+    scale, bias = dump["scale_and_bias"]
     width = len(bias)
     if "oblivious_trees" in dump:
-        parts = _symmetric(dump["oblivious_trees"], width)
+        parts = _symmetric(dump["oblivious_trees"], width, read)
     else:
-        parts = [_nested(tree, width) for tree in dump["trees"]]
+        parts = [_nested(tree, width, read) for tree in dump["trees"]]
     nodes, root = join_nodes(parts)
-    tested = np.where(nodes["left"] >= 0, nodes["feature"], 0)
-    nodes["feature"], nodes["missing_left"] = column[tested], ~above[tested]
     nodes["value"] = nodes["value"] * float(scale)
-    return assemble(nodes, root, np.asarray(bias, dtype=np.float64), single=True)
+    return assemble(nodes, root, np.asarray(bias, dtype=np.float64), single=True, sets=sets)
 
 
-def _symmetric(trees: list[dict[str, Any]], width: int) -> list[dict[str, Array]]:
+def _symmetric(
+    trees: list[dict[str, Any]], width: int, read: Callable[[dict[str, Any]], Test]
+) -> list[dict[str, Array]]:
     """Trees with one split per level; bit k of a leaf's number is the outcome of split k."""
     needed = sum(2 ** (len(tree["splits"] or ()) + 1) for tree in trees)
     if needed > MOST_NODES:
@@ -112,14 +137,17 @@ def _symmetric(trees: list[dict[str, Any]], width: int) -> list[dict[str, Array]
             f"train fewer or shallower trees, {AS_A_WHOLE}"
         )
     shapes: dict[int, tuple[Array, Array, Array]] = {}
-    return [_one_symmetric(tree, width, shapes) for tree in trees]
+    return [_one_symmetric(tree, width, shapes, read) for tree in trees]
 
 
 def _one_symmetric(
-    tree: dict[str, Any], width: int, shapes: dict[int, tuple[Array, Array, Array]]
+    tree: dict[str, Any],
+    width: int,
+    shapes: dict[int, tuple[Array, Array, Array]],
+    read: Callable[[dict[str, Any]], Test],
 ) -> dict[str, Array]:
-    splits = tree["splits"] or []
-    depth = len(splits)
+    tests = [read(split) for split in tree["splits"] or ()]
+    depth = len(tests)
     if depth not in shapes:
         inner = np.arange(2**depth - 1)
         leaf = np.arange(2**depth)
@@ -131,11 +159,12 @@ def _one_symmetric(
     below = np.zeros(2**depth)
     values = np.asarray(tree["leaf_values"], dtype=np.float64).reshape(-1, width)
     weights = np.asarray(tree.get("leaf_weights") or below, dtype=np.float64)
-    feature = np.array([split["float_feature_index"] for split in splits], dtype=np.int64)
-    border = np.array([split["border"] for split in splits], dtype=np.float32)
+    asked = _columns_of(tests)
     return {
-        "feature": np.concatenate([feature[level], below.astype(np.int64)]),
-        "threshold": np.concatenate([border[level].astype(np.float64), below]),
+        **{
+            name: np.concatenate([asked[name][level], below.astype(asked[name].dtype)])
+            for name in asked
+        },
         "left": children,
         "right": np.where(children >= 0, children + 1, -1),
         "value": np.concatenate([np.zeros((len(level), width)), values[leaves]]),
@@ -143,29 +172,38 @@ def _one_symmetric(
     }
 
 
-def _nested(tree: dict[str, Any], width: int) -> dict[str, Array]:
+def _columns_of(tests: Sequence[Test]) -> dict[str, Array]:
+    """Tests as columns of nodes."""
+    kinds = {"feature": np.int64, "threshold": np.float64, "missing_left": bool, "category": bool}
+    return {
+        name: np.array([getattr(test, name) for test in tests], dtype=kind)
+        for name, kind in kinds.items()
+    }
+
+
+def _nested(
+    tree: dict[str, Any], width: int, read: Callable[[dict[str, Any]], Test]
+) -> dict[str, Array]:
     """A tree of another growing policy, node within node."""
-    feature: list[int] = []
-    threshold, value, weight = list[Any](), list[Any](), list[float]()
+    tests: list[Test] = []
+    value, weight = list[Any](), list[float]()
     children: tuple[list[int], list[int]] = ([], [])
     waiting = [(tree, -1, 0)]
     while waiting:
         node, parent, side = waiting.pop()
-        here = len(feature)
+        here = len(tests)
         if parent >= 0:
             children[side][parent] = here
         for sides in children:
             sides.append(-1)
         split = node.get("split")
-        feature.append(split["float_feature_index"] if split else 0)
-        threshold.append(np.float32(split["border"]) if split else np.float32(0.0))
+        tests.append(read(split) if split else Test(0, 0.0, False))
         value.append(np.zeros(width) if split else np.reshape(node["value"], width))
         weight.append(0.0 if split else node.get("weight", 0.0))
         if split:
             waiting += [(node["right"], here, 1), (node["left"], here, 0)]
     return {
-        "feature": np.array(feature, dtype=np.int64),
-        "threshold": np.array(threshold, dtype=np.float64),
+        **_columns_of(tests),
         "left": np.array(children[0], dtype=np.int64),
         "right": np.array(children[1], dtype=np.int64),
         "value": np.array(value, dtype=np.float64),

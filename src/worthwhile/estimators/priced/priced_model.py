@@ -29,7 +29,8 @@ from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import Costs
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.priced._catboost import from_catboost
-from worthwhile.estimators.priced._columns import columns, is_booster
+from worthwhile.estimators.priced._catboost_categories import EMPTY, category_columns
+from worthwhile.estimators.priced._columns import columns, comes_from, is_booster
 from worthwhile.estimators.priced._front import make_front
 from worthwhile.estimators.priced._lightgbm import from_lightgbm
 from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_nodes
@@ -83,8 +84,10 @@ class PricedModel(CostAware):
     Trees of other libraries give the library's own predictions to its float precision; ranking and
     custom objectives give raw values. Under a budget the answer is the mean of the leaves under the
     node reached, weighted by training data. Splits by categories are walked exactly where these are whole
-    numbers from 0 on or text, and values that are new go where the library sends them; categories of
-    CatBoost are refused. Objectives with a link of their own (Poisson, gamma, Tweedie), linear
+    numbers from 0 on or text, and values that are new go where the library sends them. CatBoost keeps no
+    text of its categories: give ``background`` rows that have all of them. Its symmetric trees are then
+    walked exactly; where it combines categories with numbers, it is read as a whole, and a warning says
+    so. Objectives with a link of their own (Poisson, gamma, Tweedie), linear
     leaves and the like are read as a whole.
 
     Examples
@@ -154,6 +157,8 @@ class PricedModel(CostAware):
         for adapt in ADAPTERS:
             if (policy := adapt(self.model, costs)) is not None:
                 return policy
+        if (policy := from_catboost(self.model, costs, self.background)) is not None:
+            return policy
         return self._whole(costs, names)
 
     def _behind(self, costs: Costs, names: list[str] | None) -> Policy:
@@ -230,16 +235,32 @@ class PricedModel(CostAware):
             output, method, labels = _classifier_output(model)
         else:
             output, method, labels = Output("value"), "predict", None
-        fill = None if self.background is None else _means(self.background, costs)
-        return WholePolicy(
+        columns = self._columns_in_words(costs)
+        fill = None if self.background is None else _typical(self.background, costs, columns)
+        empty = EMPTY if columns is not None and comes_from(model, "catboost") else None
+        policy = WholePolicy(
             costs,
             output,
-            Source(model, method, names, labels),
+            Source(model, method, names, labels, columns, empty),
             np.arange(costs.n_features),
             None if self.fallback is None else _fallback(self.fallback, output),
             fill,
-            fill_empty=fill is not None and not get_tags(model).input_tags.allow_nan,
-        )
+            fill_empty=fill is not None and empty is None and not get_tags(model).input_tags.allow_nan,
+        )  # fmt: skip
+        return policy.with_columns(columns)
+
+    def _columns_in_words(self, costs: Costs) -> Columns | None:
+        """What the columns of a model of words are; None where it reads numbers alone."""
+        sample, names = self.background, costs.feature_names
+        if comes_from(self.model, "catboost"):
+            return category_columns(self.model, costs, sample)
+        if not is_frame(sample):
+            return None
+        places = None if names is None else places_of(sample, names, range(len(names)))
+        found = Columns.learn(sample)
+        if found is None or places is None:
+            return found
+        return Columns(found[place] for place in places if place is not None)
 
     # Taken as descriptors: through the class they would lose the test of whether they are there.
     predict_proba = vars(CostAwareClassifier)["predict_proba"]
@@ -337,18 +358,17 @@ def _fallback(fallback: Any, output: Output) -> Floats:
     return raw
 
 
-def _means(background: Any, costs: Costs) -> Floats:
-    """Column means of a sample, by name where there are names."""
-    if hasattr(background, "columns"):
-        background = (
-            background[list(costs.features)] if costs.feature_names is not None else background
-        )
-        background = background.to_numpy()
-    sample = np.asarray(background, dtype=np.float64)
-    if sample.ndim != 2 or sample.shape[1] != costs.n_features or len(sample) == 0:
+def _typical(background: Any, costs: Costs, columns: Columns | None) -> Floats:
+    """Means of the columns of a sample, by name where there are names; of a category, the most frequent level."""
+    places = None
+    if is_frame(background) and costs.feature_names is not None:
+        places = places_of(background, costs.feature_names, range(costs.n_features))
+    elif _num_features(background) != costs.n_features or len(background) == 0:
         raise ValueError(
-            f"background has shape {sample.shape}: give rows of {costs.n_features} columns."
+            f"background has shape {np.shape(background)}: give rows of {costs.n_features} columns."
         )
+    columns = Columns.numbers(costs.n_features) if columns is None else columns
+    sample = columns.read(background, places=places)
     seen = np.isfinite(sample)
     if not seen.any(axis=0).all():
         column = int(np.flatnonzero(~seen.any(axis=0))[0])
@@ -356,6 +376,9 @@ def _means(background: Any, costs: Costs) -> Floats:
             f"background has no value for {costs.name(column)!r}: a mean needs at least one."
         )
     means: Floats = np.where(seen, sample, 0.0).sum(axis=0) / seen.sum(axis=0)
+    for place in np.flatnonzero(columns.categorical):
+        codes = sample[seen[:, place], place].astype(np.intp)
+        means[place] = np.bincount(codes).argmax()
     return means
 
 
@@ -407,6 +430,5 @@ ADAPTERS: list[Callable[[Any, Costs], Policy | None]] = [
     from_sklearn_boosting,
     from_lightgbm,
     from_xgboost,
-    from_catboost,
 ]
 """Ways to see inside a model, tried in order; what none of them knows is read as a whole."""
