@@ -88,6 +88,54 @@ def sums(rows, weights, rounded):
     return [sum(weights[i] for i in rows)] + [sum(weights[i] * g[i] for i in rows) for g in rounded]
 
 
+def coarse(curvature):
+    """Curvature in whole multiples of 2**-21, at least one, from multiples of 2**-30."""
+    return [[max(1, (round(float(h) * 2.0**30) + 256) >> 9) for h in row] for row in curvature]
+
+
+class Newton:
+    """How a Newton step sees the rows of one output: m is the sum of their curvature."""
+
+    def __init__(self, curvature, weights, min_leaf, least):
+        self.h, self.weights = coarse(curvature)[0], weights
+        self.min_leaf, self.least = min_leaf, least
+
+    def sums(self, rows, rounded):
+        own = sum(self.weights[i] * self.h[i] for i in rows)
+        return [own, *sums(rows, self.weights, rounded)[1:]]
+
+    def worth(self, left, total):
+        """As :func:`worth`, in float64 throughout: the products are no longer exact."""
+        h, s, h_left, s_left = map(float, (*total, *left))
+        difference = s_left * h - s * h_left
+        return difference * difference / (h * (h_left * (h - h_left)))
+
+    def allows(self, rows, left):
+        """Whether both sides have rows and curvature enough."""
+        count = sum(self.weights[i] for i in left), sum(self.weights[i] for i in rows)
+        own = sum(self.weights[i] * self.h[i] for i in left)
+        whole = sum(self.weights[i] * self.h[i] for i in rows)
+        enough = min(count[0], count[1] - count[0]) >= self.min_leaf
+        return enough and min(own, whole - own) >= self.least
+
+
+class Plain:
+    """How a mean sees them: m is their weight."""
+
+    def __init__(self, weights, min_leaf):
+        self.weights, self.min_leaf = weights, min_leaf
+
+    def sums(self, rows, rounded):
+        return sums(rows, self.weights, rounded)
+
+    def worth(self, left, total):
+        return worth(left, total)
+
+    def allows(self, rows, left):
+        own = sum(self.weights[i] for i in left)
+        return min(own, sum(self.weights[i] for i in rows) - own) >= self.min_leaf
+
+
 def candidate_cuts(x, rows, thresholds):
     """(left rows, threshold, missing_left) in the order in which ties are settled."""
     present = sorted({x[i] for i in rows if x[i] == x[i]})
@@ -101,13 +149,13 @@ def candidate_cuts(x, rows, thresholds):
             yield left + missing, threshold, True
 
 
-def candidate_sets(x, rows, weights, rounded, smooth):
+def candidate_sets(x, rows, how, rounded, smooth):
     """(left rows, codes, missing_left) of one output: ever more codes from the lowest mean on."""
-    total = sums(rows, weights, rounded)
+    total = how.sums(rows, rounded)
     of = {code: [i for i in rows if x[i] == code] for code in {x[i] for i in rows} if code == code}
 
     def key(code):
-        own = [float(v) for v in sums(of[code], weights, rounded)]
+        own = [float(v) for v in how.sums(of[code], rounded)]
         return (own[1] * float(total[0]) - float(total[1]) * own[0]) / (own[0] + smooth), code
 
     order, missing = sorted(of, key=key), [i for i in rows if x[i] != x[i]]
@@ -118,37 +166,43 @@ def candidate_sets(x, rows, weights, rounded, smooth):
             yield left + missing, order[:end], True
 
 
-def best_set(x, rows, weights, rounded, min_leaf, smooth):
+def is_heavier(left, rows, weights):
+    """By how much the weight of the left side is larger than that of the right one."""
+    return 2 * sum(weights[i] for i in left) - sum(weights[i] for i in rows)
+
+
+def best_set(x, rows, how, rounded, smooth):
     """As :func:`best_cut` for categories: the codes of the lighter side go left."""
-    total = sums(rows, weights, rounded)
+    total = how.sums(rows, rounded)
     best = None
-    for left, codes, missing_left in candidate_sets(x, rows, weights, rounded, smooth):
-        part = sums(left, weights, rounded)
-        if part[0] < min_leaf or total[0] - part[0] < min_leaf:
+    for left, codes, missing_left in candidate_sets(x, rows, how, rounded, smooth):
+        if not how.allows(rows, left):
             continue
-        gain = worth(part, total)
+        gain = how.worth(how.sums(left, rounded), total)
         if best is None or gain > best[0]:
-            if 2 * part[0] > total[0]:
+            if is_heavier(left, rows, how.weights) > 0:
                 missing_left = None if missing_left is None else not missing_left
                 codes = {x[i] for i in rows if x[i] == x[i]} - set(codes)
                 left = [i for i in rows if i not in set(left)]
-                part = sums(left, weights, rounded)
-            side = 2 * part[0] >= total[0] if missing_left is None else missing_left
+            side = (
+                is_heavier(left, rows, how.weights) >= 0 if missing_left is None else missing_left
+            )
             best = (gain, frozenset(int(code) for code in codes), side, left)
     return best
 
 
-def best_cut(x, rows, thresholds, weights, rounded, min_leaf):
+def best_cut(x, rows, thresholds, how, rounded):
     """Best cut of one feature: (gain, threshold, missing_left, left rows), lower thresholds first."""
-    total = sums(rows, weights, rounded)
+    total = how.sums(rows, rounded)
     best = None
     for left, threshold, missing_left in candidate_cuts(x, rows, thresholds):
-        part = sums(left, weights, rounded)
-        if part[0] < min_leaf or total[0] - part[0] < min_leaf:
+        if not how.allows(rows, left):
             continue
-        gain = worth(part, total)
+        gain = how.worth(how.sums(left, rounded), total)
         if best is None or gain > best[0]:
-            side = 2 * part[0] >= total[0] if missing_left is None else missing_left
+            side = (
+                is_heavier(left, rows, how.weights) >= 0 if missing_left is None else missing_left
+            )
             best = (gain, threshold, side, left)
     return best
 
@@ -167,16 +221,21 @@ class Leaf:
 
 def grow(
     X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None,
-    categorical=(), smooth=0.0,
+    categorical=(), smooth=0.0, curvature=None, least=0,
 ):  # fmt: skip
     """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys.
 
-    Columns in ``categorical`` hold codes of categories (one output only).
+    Columns in ``categorical`` hold codes of categories (one output only). With a ``curvature`` of the
+    one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21.
     """
     n, d = X.shape
     weights = weights or [1] * n
     rounded, exponent = round_gradients(gradients)
-    unit = (0.5 if half else 1.0) * 2.0 ** (-2 * exponent)
+    unit = 2.0 ** (-2 * exponent) * (0.5 if half else 1.0)
+    how = Plain(weights, min_leaf)
+    if curvature is not None:
+        how = Newton(curvature, weights, min_leaf, least)
+        unit *= float(how.sums(range(n), rounded)[0]) / float(sum(weights))
     if floor is None:
         squares = sum(w * g[i] ** 2 for g in rounded for i, w in enumerate(weights))
         floor = 1e-12 * squares * 2.0 ** (-2 * exponent)
@@ -187,9 +246,9 @@ def grow(
         cuts = {}
         for (v, node), f in itertools.product(enumerate(level), range(d)):
             if f in categorical:
-                cut = best_set(X[:, f], node.rows, weights, rounded, min_leaf, smooth)
+                cut = best_set(X[:, f], node.rows, how, rounded, smooth)
             else:
-                cut = best_cut(X[:, f], node.rows, thresholds[f], weights, rounded, min_leaf)
+                cut = best_cut(X[:, f], node.rows, thresholds[f], how, rounded)
             if cut:
                 cuts[v, f] = cut
         pending = set(range(len(level)))
@@ -238,12 +297,19 @@ def mean_of(node, exponent):
     return [s / node.total[0] * 2.0**-exponent for s in node.total[1:]]
 
 
-def describe(node, exponent, learning_rate=1.0):
+def newton_step_of(node, exponent, curvature, weights):
+    """Gradient sum over curvature sum, both exact until they are divided."""
+    below = sum(weights[i] * round(float(curvature[0][i]) * 2.0**30) for i in node.rows)
+    step = float(node.total[1]) / math.ldexp(float(below), -30) if below else 0.0
+    return [math.ldexp(step, -exponent)]
+
+
+def describe(node, exponent, learning_rate=1.0, value_of=mean_of):
     """Nested description for comparisons: split and value of every node."""
-    value = [learning_rate * m for m in mean_of(node, exponent)]
+    value = [learning_rate * m for m in value_of(node, exponent)]
     if not node.children:
         return (value,)
-    parts = [describe(child, exponent, learning_rate) for child in node.children]
+    parts = [describe(child, exponent, learning_rate, value_of) for child in node.children]
     return (node.feature, node.threshold, node.missing_left, value, *parts)
 
 

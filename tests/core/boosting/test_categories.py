@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,12 +26,23 @@ def free(d):
     return Costs(np.zeros(d)).flat
 
 
-def grown(X, gradients, config, categorical, weight=None, costs=None, n_threads=1, others=()):
+def grown(
+    X,
+    gradients,
+    config,
+    categorical,
+    weight=None,
+    costs=None,
+    n_threads=1,
+    others=(),
+    curvature=None,
+):
     """The tree of one round as arrays, what it says of all rows, and the bins."""
     with Threads(n_threads) as threads:
         data = BinnedData.prepare(X, threads, weight, others, categorical)
         booster = Booster(data, free(X.shape[1]) if costs is None else costs, config, threads)
-        tree, total = booster.grow(gradients), np.zeros((len(gradients), len(X)))
+        tree = booster.grow(gradients, curvature=curvature)
+        total = np.zeros((len(gradients), len(X)))
         booster.add(tree, total)
         told = [np.zeros((len(gradients), len(other))) for other in others]
         for words, raw in zip(data.others, told, strict=True):
@@ -80,6 +92,68 @@ def test_trees_are_those_of_the_twin(table, lam, max_depth, min_leaf, smooth, we
     assert nested(trees, 0) == naive.describe(root, exponent)
     assert trees.problem(X.shape[1]) is None
     assert said(trees, X).tobytes() == total.tobytes(), "codes and values go the same way"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tables(), st.sampled_from([0.0, 0.3]), st.integers(1, 3), st.integers(1, 4),
+    st.sampled_from([0.0, 1.0]), st.booleans(),
+)  # fmt: skip
+def test_trees_that_gain_by_newton_steps_are_those_of_the_twin(
+    table, lam, max_depth, min_leaf, smooth, weighted
+):
+    """Rows count by their curvature, of numbers and of categories; leaves need rows and curvature."""
+    X, rng, categorical = table
+    probability, y = rng.uniform(0.001, 0.999, len(X)), rng.random(len(X)) < 0.5
+    gradients = (y - probability)[None, :]
+    curvature = np.abs(gradients) * (1 - np.abs(gradients))
+    weight = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    whole = [1] * len(X) if weight is None else weight.astype(int).tolist()
+    costs = Costs(rng.integers(0, 4, X.shape[1])).flat
+    config = replace(
+        SETTINGS, lam=lam, max_depth=max_depth, min_samples_leaf=min_leaf, category_smooth=smooth,
+        by_curvature=True,
+    )  # fmt: skip
+    prices = naive.Prices(costs.price.tolist(), [[]] * X.shape[1], [])
+    root, exponent = naive.grow(
+        X, gradients, prices, lam, max_depth, min_leaf, whole, categorical=np.flatnonzero(categorical),
+        smooth=smooth * 2.0**21, curvature=curvature, least=math.ceil(0.05 * min_leaf * 2.0**21),
+    )  # fmt: skip
+    trees, total, _ = grown(X, gradients, config, categorical, weight, costs, curvature=curvature)
+
+    def step(node, exponent):
+        return naive.newton_step_of(node, exponent, curvature, whole)
+
+    expected = naive.describe(root, exponent, value_of=step)
+    if weighted:  # a power of two in the weights is taken out again, but for the last bit
+        assert structure(nested(trees, 0)) == structure(expected)
+    else:
+        assert nested(trees, 0) == expected
+    assert said(trees, X).tobytes() == total.tobytes()
+
+
+def structure(tree):
+    """Splits alone."""
+    if len(tree) == 1:
+        return ()
+    return (*tree[:3], *(structure(child) for child in tree[4:]))
+
+
+def test_equal_curvature_changes_nothing():
+    """Then a Newton step is a mean: the same trees at the same prices."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 4))
+    gradients = rng.choice([-0.5, 0.5], (1, 200)) * 1.0
+    costs = Costs([1, 2, 3, 1]).flat
+    config = replace(SETTINGS, lam=0.4, max_depth=3, min_samples_leaf=5)
+    numbers = np.zeros(4, bool)
+    plain = grown(X, gradients, config, numbers, costs=costs)[0]
+    by_curvature = grown(
+        X, gradients, replace(config, by_curvature=True), numbers, costs=costs,
+        curvature=np.full((1, 200), 0.25),
+    )[0]  # fmt: skip
+    assert len(plain.feature) > 3
+    assert structure(nested(by_curvature, 0)) == structure(nested(plain, 0))
 
 
 @settings(max_examples=60, deadline=None)
@@ -182,7 +256,7 @@ def test_with_several_outputs_categories_stand_along_the_direction_in_which_they
     direction = np.array([3.0, -2.0, 1.0])
     sums = np.rint(1000 * (along[:, None] * direction + 0.1 * rng.normal(size=(12, 3)))).astype(int)
     histogram = np.column_stack([np.full(12, 10), sums])
-    order, found = principal_order(histogram, 12, histogram.sum(axis=0), 0.0)
+    order, found = principal_order(histogram, 12, histogram.sum(axis=0), 0.0, 3)
     assert found == 12
     assert along[order].tolist() in (list(range(12)), list(range(11, -1, -1)))
 

@@ -14,6 +14,7 @@ from worthwhile.core.boosting import leaves, team, team_grower
 from worthwhile.core.boosting.grower import Grower, Rules
 from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
+from worthwhile.core.boosting.rounding import coarse_curvature
 from worthwhile.core.boosting.team import Pace, meet, take
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import kernel
@@ -50,9 +51,11 @@ def same(one, other):
 class Case:
     """A table with prices and rounded gradients, to be grown on in several ways."""
 
-    def __init__(self, rng, n, d, *, at_once=True):
+    def __init__(self, rng, n, d, *, at_once=True, curved=False):
         self.X = table(rng, n, d)
         self.gradients = rng.integers(-(2**20), 2**20, n).astype(np.int32)
+        self.curvature = rng.integers(0, 2**28, n).astype(np.int32)
+        self.curved = curved
         opens = [np.flatnonzero(rng.random(3) < 0.4).tolist() for _ in range(d)]
         amounts = rng.integers(0, 4, d) * 10**9, np.array([2, 5, 1]) * 10**9
         self.costs = FlatCosts.of(amounts[0], opens, amounts[1])
@@ -68,14 +71,25 @@ class Case:
 
     def total(self, rows):
         chosen = self.gradients if rows is None else self.gradients[rows]
-        return np.array([len(chosen), chosen.sum(dtype=np.int64)])
+        total = [len(chosen), chosen.sum(dtype=np.int64)]
+        if self.curved:
+            second = coarse_curvature(self.curvature)
+            total.append((second if rows is None else second[rows]).sum())
+        return np.array(total)
+
+    def begin(self, node_rows, rows):
+        if not self.curved:
+            return node_rows.begin(gradients=self.gradients, chosen=rows)
+        second = coarse_curvature(self.curvature)
+        statistics = np.stack([np.ones_like(second), self.gradients, second], axis=1)
+        return node_rows.begin(statistics=statistics, chosen=rows)
 
     def general(self, data, threads, rules, rows, allowed, trees=2):
         purchases = self.purchases()
         node_rows = NodeRows(data.words, data.layout, threads)
         grower, grown = Grower(node_rows, purchases), []
         for _ in range(trees):
-            pieces = node_rows.begin(gradients=self.gradients, chosen=rows)
+            pieces = self.begin(node_rows, rows)
             grown.append(grower.grow(pieces, self.total(rows), rules, allowed))
             purchases.settle()
         return grown, purchases.order
@@ -85,7 +99,7 @@ class Case:
         grower, grown = TeamGrower(data.words, data.layout, purchases, threads), []
         for _ in range(trees):
             leaf = np.full(len(self.X), 9999, dtype=np.uint16) if rows is None else None
-            curvature = np.abs(self.gradients)
+            curvature = self.curvature
             tree = grower.grow(
                 self.gradients, rows, self.total(rows), rules, allowed, leaf, curvature
             )
@@ -131,14 +145,17 @@ CHANGES = [steady, wavering, unreliable]
     at_once=st.booleans(),
     size=st.sampled_from(TEAMS),
     change=st.sampled_from(CHANGES),
+    curved=st.booleans(),
 )
 def test_the_team_grows_the_trees_of_the_general_grower(
-    seed, n, d, depth, min_leaf, sampled, at_once, size, change
+    seed, n, d, depth, min_leaf, sampled, at_once, size, change, curved
 ):
     rng = np.random.default_rng(seed)
-    case = Case(rng, n, d, at_once=at_once)
+    case = Case(rng, n, d, at_once=at_once, curved=curved)
     rate = float(rng.choice([0.0, 1e11, 1e12]))
-    rules = Rules(max_depth=depth, min_leaf=min_leaf, rate=rate, unit=0.5, floor=1e-6)
+    least = int(rng.choice([0, 2**20, 2**23])) if curved else 0
+    smooth = float(rng.choice([0.0, 2.0**22])) if curved else 0.0
+    rules = Rules(depth, min_leaf, rate, unit=0.5, floor=1e-6, smooth=smooth, least=least)
     rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.int32) if sampled else None
     if rows is not None and not len(rows):
         rows = None
@@ -280,6 +297,7 @@ import threading
 import numpy as np
 from worthwhile.core.boosting import team_grower
 from worthwhile.core.boosting.grower import Rules
+from worthwhile.core.boosting.rounding import coarse_curvature
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts

@@ -7,8 +7,9 @@
    one pass).
 3. A tree grows: ``node_rows`` answers the two questions a grower may ask of the data, with
    ``histogram`` (rows added up, bin by bin) and ``partition`` (rows divided by a split);
-   ``splitting`` scores splits, with ``category_scan`` in the order of categories; ``purchases`` says
-   what each would cost; ``grower`` decides.
+   ``splitting`` scores splits, ``wide_splitting`` those on any statistics, ``curved_splitting`` those by
+   Newton steps, with ``category_scan`` in the order of categories; ``purchases`` says what each would
+   cost; ``grower`` decides.
 4. Small tables in one kernel: ``team_grower`` calls ``team_kernel``, whose threads meet by ``team``.
 5. Rows find their leaves: ``leaves``; leaves that hold a quantile of their rows: ``node_quantiles``.
 """

@@ -42,18 +42,24 @@ def write_set(order, start, stop, words):
         words[order[k] >> 6] |= np.int64(1) << (order[k] & 63)
 
 
+@kernel(inline=True)
+def below(k, outputs, width):
+    """Place of what stands below the line for output k: the weight, or the output's own curvature."""
+    return k + outputs if width > outputs + 1 else 0
+
+
 @kernel()
-def principal_order(histogram, bins, totals, smooth):
+def principal_order(histogram, bins, totals, smooth, outputs):
     """Codes (found,) that the node has, in order, from a wide histogram (states, S), and their number."""
     width = totals.shape[0]
     order, keys = np.empty(bins, np.int64), np.empty(bins)
-    differences, found = np.empty((bins, width - 1)), 0
-    total = np.float64(totals[0])
+    differences, found = np.empty((bins, outputs)), 0
     for b in range(bins):
         if histogram[b, 0] == 0:
             continue
-        own = np.float64(histogram[b, 0])
-        for k in range(1, width):
+        for k in range(1, outputs + 1):
+            h = below(k, outputs, width)
+            own, total = np.float64(histogram[b, h]), np.float64(totals[h])
             from_mean = np.float64(histogram[b, k]) * total - np.float64(totals[k]) * own
             differences[found, k - 1] = from_mean / (own + smooth)
         order[found] = b
@@ -61,7 +67,7 @@ def principal_order(histogram, bins, totals, smooth):
     direction = _direction(differences, histogram, order, found)
     for i in range(found):
         keys[i] = 0.0
-        for k in range(width - 1):
+        for k in range(outputs):
             keys[i] += differences[i, k] * direction[k]
     order_codes(keys, order, found)
     return order, found

@@ -33,7 +33,10 @@ class Rules:
     floor : float
         A split must be worth more than this, net of its price.
     smooth : float
-        Weight, in units of the statistics, with which the node's mean counts in that of a category.
+        Weight (or curvature, where gains go by it), in units of the statistics, with which the node's mean
+        counts in that of a category.
+    least : int
+        Least curvature of a leaf over all outputs, where gains go by it.
     """
 
     max_depth: int
@@ -42,6 +45,7 @@ class Rules:
     unit: float
     floor: float
     smooth: float = 0.0
+    least: int = 0
 
 
 @dataclass
@@ -224,7 +228,7 @@ class Grower:
         jobs = np.array([(*ends[k : k + 2], *job) for k, job in enumerate(jobs)], dtype=SUM)
         rules = self._rules
         return self.node_rows.score(
-            jobs, pieces, totals, self._allowed, rules.min_leaf, rules.smooth
+            jobs, pieces, totals, self._allowed, (rules.min_leaf, rules.smooth, rules.least)
         )
 
     def _job(self, node, place, other, last, built):

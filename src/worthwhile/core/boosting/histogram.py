@@ -1,8 +1,9 @@
 """Histograms of one block of columns: adding rows up, bin by bin.
 
-Two layouts. *Packed*: row count and gradient sum in one int64 (count in the low bits), for unit
-weights: one addition instead of two. *Wide*: any number of int64 statistics per bin, the first one
-the weight. Both hold integers, so neither the order of rows nor the number of threads matters, and
+Three layouts. *Packed*: row count and gradient sum in one int64 (count in the low bits), for unit
+weights: one addition instead of two. *Curved*: a packed number and a sum of curvature side by side.
+*Wide*: any number of int64 statistics per bin, the first one
+the weight. All hold integers, so neither the order of rows nor the number of threads matters, and
 a sibling's histogram is the parent's minus the other child's, exactly.
 """
 
@@ -81,6 +82,30 @@ def add_prepared(words, rows, packed, start, stop, half, histogram):
             word, value = words[np.uint32(rows[i])], packed[i - start]
             for column in range(BLOCK):
                 histogram[_place(word, column)] += value
+
+
+@kernel(inline=True)
+def _add_pair(histogram, place, value, second):
+    """Add to the two numbers of a bin, which lie side by side."""
+    histogram[_U(2) * place] += value
+    histogram[_U(2) * place + _U(1)] += second
+
+
+@kernel(lean=True)
+def add_curved(words, rows, packed, curvature, start, stop, half, in_order, histogram):
+    """As :func:`add_prepared` for bins (8 * 256 * 2,) of a packed sum and a sum of curvature."""
+    if half:
+        for i in range(start, stop):
+            row = np.uint32(i) if in_order else np.uint32(rows[i])
+            word, value, second = words[row], packed[i - start], curvature[i - start]
+            for column in range(BLOCK // 2):
+                _add_pair(histogram, _place(word, column), value, second)
+    else:
+        for i in range(start, stop):
+            row = np.uint32(i) if in_order else np.uint32(rows[i])
+            word, value, second = words[row], packed[i - start], curvature[i - start]
+            for column in range(BLOCK):
+                _add_pair(histogram, _place(word, column), value, second)
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])", lean=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from worthwhile.core.boosting import partition, splitting
+from worthwhile.core.boosting import partition, splitting, wide_splitting
 from worthwhile.core.dtypes import BLOCK, CODES, GRADIENT, ROW, SET_WORDS, SUM
 
 HISTOGRAM_BYTES = 1 << 29
@@ -49,15 +49,16 @@ class NodeRows:
         self.all_rows = True
         self._gradients = np.empty(words.shape[1], dtype=GRADIENT)
         self._source = self._gradients
-        self._statistics = None
+        self._statistics, self._outputs = None, 1
         self._histograms = np.empty((0, 0, 0), dtype=SUM)
 
-    def begin(self, gradients=None, statistics=None, chosen=None):
-        """Start a tree on rounded gradients (packed) or on statistics (n, S) with the weight first.
+    def begin(self, gradients=None, statistics=None, chosen=None, outputs=1):
+        """Start a tree on rounded gradients (packed) or on statistics (n, S) of so many outputs.
 
+        Statistics are the weight, the gradients and, where gains go by it, the curvature of every output.
         ``chosen``: the rows (ascending) that the tree sees; None for all. Returns the root's pieces.
         """
-        self._statistics = statistics
+        self._statistics, self._outputs = statistics, outputs
         self.all_rows = chosen is None and statistics is None
         count = len(self.rows) if chosen is None else len(chosen)
         if not self.all_rows:
@@ -88,11 +89,12 @@ class NodeRows:
         partition.add_statistics(self._statistics, self.rows, partition.gather_pieces(nodes), found)
         return found
 
-    def score(self, jobs, pieces, totals, allowed, min_leaf, smooth):
+    def score(self, jobs, pieces, totals, allowed, rules):
         """Return (gain, cut, left, sets) per node and feature: histograms built, subtracted and scanned.
 
         ``jobs`` as in :mod:`worthwhile.core.boosting.splitting`, on ``pieces`` (k, 4); ``totals``: packed sum
-        (nodes,) or statistics (nodes, S). ``left``, the packed sum of the left side, is None in the
+        (nodes,) or statistics (nodes, S); ``rules``: ``min_leaf``, ``smooth`` and ``least`` of
+        :class:`worthwhile.core.boosting.grower.Rules`. ``left``, the packed sum of the left side, is None in the
         wide layout. ``sets`` (nodes, categories, 4) are those of the cuts of categories.
         """
         n_nodes, d = len(totals), len(allowed)
@@ -108,7 +110,7 @@ class NodeRows:
             def work(part):
                 splitting.score_packed(
                     self.words, self.rows, self._source, self.all_rows, self._histograms, jobs, pieces,
-                    totals, layout.members, layout.offsets, allowed, gain, cut, left, sets, min_leaf, smooth,
+                    totals, layout.members, layout.offsets, allowed, gain, cut, left, sets, *rules[:2],
                     part * blocks // parts, (part + 1) * blocks // parts,
                 )  # fmt: skip
 
@@ -116,9 +118,9 @@ class NodeRows:
             left = None
 
             def work(part):
-                splitting.score_wide(
+                wide_splitting.score_wide(
                     self.words, self.rows, self._statistics, self._histograms, jobs, pieces, totals,
-                    layout.members, layout.offsets, allowed, gain, cut, sets, min_leaf, smooth,
+                    layout.members, layout.offsets, allowed, gain, cut, sets, *rules, self._outputs,
                     part * blocks // parts, (part + 1) * blocks // parts,
                 )  # fmt: skip
 

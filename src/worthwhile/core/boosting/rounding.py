@@ -21,6 +21,33 @@ CURVATURE_BITS = 30
 """Curvatures are rounded to multiples of 2**-30; from 2 on, to as many bits of the largest."""
 
 
+COARSE_BITS = 21
+"""Curvatures in gains are rounded to multiples of 2**-21: weighted sums of them cannot overflow."""
+
+_FINE = CURVATURE_BITS - COARSE_BITS
+
+
+@kernel(inline=True)
+def coarse(curvature):
+    """A rounded curvature as gains take it; never 0, so that every row counts for something."""
+    return max(np.int64(1), (np.int64(curvature) + (1 << (_FINE - 1))) >> _FINE)
+
+
+@kernel("int64(int32[::1])", lean=True)
+def coarse_sum(curvature):
+    """Sum of :func:`coarse` over all rows."""
+    total = np.int64(0)
+    for i in range(curvature.shape[0]):
+        total += coarse(curvature[i])
+    return total
+
+
+def coarse_curvature(curvature):
+    """Rounded curvatures as gains take them, int64."""
+    rounded: np.ndarray = (curvature.astype(SUM) + (1 << (_FINE - 1))) >> _FINE
+    return np.maximum(rounded, 1)
+
+
 @kernel(inline=True)
 def nearest(number):
     """The nearest whole number (int64) of a number below 2**51 in size."""
@@ -132,8 +159,10 @@ class Rounder:
         squares = sum(self._found[:, :, 1].ravel().tolist())
         bits = CURVATURE_BITS
         if curvature is not None:
-            bits -= max(0, math.frexp(float(curvature.max(initial=0.0)))[1] - 1)
-            curvature = np.rint(np.ldexp(curvature, bits)).astype(SUM)
+            largest = float(curvature.max(initial=0.0))
+            bits -= max(0, math.frexp(largest)[1] - 1)
+            kind = GRADIENT if largest <= 1 else SUM  # those of log-losses are at most a quarter
+            curvature = np.rint(np.ldexp(curvature, bits)).astype(kind)
         return Rounded(self._values, right, total, squares, curvature, bits)
 
 

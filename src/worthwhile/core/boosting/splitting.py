@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from worthwhile.core.boosting.category_scan import order_codes, principal_order, write_set
-from worthwhile.core.boosting.histogram import add_packed, add_wide, clear, subtract
+from worthwhile.core.boosting.category_scan import order_codes, write_set
+from worthwhile.core.boosting.histogram import add_packed, clear, subtract
 from worthwhile.core.boosting.partition import HIGH, LOW
 from worthwhile.core.compile import kernel
 from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS
@@ -34,13 +34,13 @@ def squared_gain(left, left_weight, total, weight):
 
 
 @kernel(inline=True)
-def _side(left, right, cut):
+def side_of(left, right, cut):
     """Code of a cut in a node without missing values: they go where most rows go."""
     return 2 * cut + (1 if left >= right else 0)
 
 
 @kernel(inline=True)
-def _as_float(number):
+def as_float(number):
     """An integer below 2**51 in size as a float: like the plain conversion, but vectorised."""
     return np.int64(number + 0x4338000000000000).view(np.float64) - 6755399441055744.0
 
@@ -57,8 +57,8 @@ def _best_of(held, added, total, min_leaf, gains):
     most = weight - least
     for b in range(held.shape[0]):
         both = held[b] + added
-        left = _as_float(both & _COUNT)
-        gain = squared_gain(_as_float(both >> COUNT_BITS), left, node_sum, weight)
+        left = as_float(both & _COUNT)
+        gain = squared_gain(as_float(both >> COUNT_BITS), left, node_sum, weight)
         allowed = (left >= least) & (left <= most) & (held[b] != 0)
         gains[b] = gain if allowed else -np.inf
     best, pick = -np.inf, -1
@@ -88,7 +88,7 @@ def scan_packed(histogram, states, bins, total, min_leaf, scratch):
     if pick < 0:
         return best, -1, np.int64(0)
     left = held[pick] & _COUNT
-    side = 2 * pick if missing != 0 else _side(left, (total & _COUNT) - left, pick)
+    side = 2 * pick if missing != 0 else side_of(left, (total & _COUNT) - left, pick)
     return best, side, held[pick]
 
 
@@ -131,7 +131,7 @@ def scan_categories(histogram, states, bins, total, limits, scratch, words):
     write_set(order, pick + 1 if swap else 0, n if swap else pick + 1, words)
     if missing != 0:
         return best, np.int64(side != swap), left
-    return best, _side(left & _COUNT, right & _COUNT, 0), left
+    return best, side_of(left & _COUNT, right & _COUNT, 0), left
 
 
 @kernel(lean=True)
@@ -145,7 +145,7 @@ def _digit_sum(histogram, column, value, stride, states):
 
 
 @kernel(inline=True)
-def _member(members, m):
+def member(members, m):
     """A row of ``Layout.members``: feature, stride, states, bins, up, category."""
     return (
         members[m, 0], members[m, 1], members[m, 2], members[m, 3], members[m, 4], members[m, 5],
@@ -164,7 +164,7 @@ def scan_packed_block(histogram, block, node, layout, allowed, totals, limits, r
     for column in range(BLOCK):
         first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
         for m in range(first, last):
-            feature, stride, states, bins, up, category = _member(members, m)
+            feature, stride, states, bins, up, category = member(members, m)
             if not allowed[feature]:
                 continue
             here = own
@@ -237,144 +237,6 @@ def score_packed(
                 scan_packed_block(
                     other, block, job[OTHER_NODE], (members, offsets), allowed, totals, limits, room, out
                 )  # fmt: skip
-
-
-@kernel(lean=True)
-def wide_gain(left, total):
-    """Gain of a split from the statistics of its left side and of the node, float64 (S,) each."""
-    gain = 0.0
-    for k in range(1, left.shape[0]):
-        gain += squared_gain(left[k], left[0], total[k], total[0])
-    return gain
-
-
-@kernel()
-def scan_wide(histogram, states, bins, totals, min_leaf):
-    """Best cut of one feature from its wide histogram (states, S): (gain, cut)."""
-    width = totals.shape[0]
-    held, left, total = np.zeros(width, np.int64), np.empty(width), np.empty(width)
-    for k in range(width):
-        total[k] = np.float64(totals[k])
-    with_missing = states > bins and histogram[bins, 0] != 0
-    best, cut = -np.inf, -1
-    for b in range(bins):
-        if histogram[b, 0] == 0:
-            continue
-        for k in range(width):
-            held[k] += histogram[b, k]
-        for missing_left in range(2 if with_missing else 1):
-            weight = held[0] + (histogram[bins, 0] if missing_left else 0)
-            if weight < min_leaf or totals[0] - weight < min_leaf:
-                continue
-            for k in range(width):
-                left[k] = np.float64(held[k] + (histogram[bins, k] if missing_left else 0))
-            gain = wide_gain(left, total)
-            if gain > best:
-                best = gain
-                cut = 2 * b + missing_left if with_missing else _side(weight, totals[0] - weight, b)
-    return best, cut
-
-
-@kernel()
-def scan_wide_categories(histogram, states, bins, totals, limits, words):
-    """Best set of categories of one feature from its wide histogram, as :func:`scan_categories`.
-
-    With several outputs, categories stand in the order of their means along the direction in which
-    these differ most (Coppersmith, Hong and Hosking 1999): with one, that is the order of means.
-    """
-    order, found = principal_order(histogram, bins, totals, limits[1])
-    width = totals.shape[0]
-    ordered = np.empty((found + 1, width), np.int64)
-    for k in range(found):
-        ordered[k] = histogram[order[k]]
-    with_missing = states > bins and histogram[bins, 0] != 0
-    for k in range(width):
-        ordered[found, k] = histogram[bins, k] if with_missing else 0
-    best, cut = scan_wide(ordered, found + 1, found, totals, limits[0])
-    if cut < 0:
-        return best, cut
-    first, side = cut >> 1, cut & 1
-    left = np.int64(0)
-    for k in range(first + 1):
-        left += ordered[k, 0]
-    left += ordered[found, 0] * side
-    swap = left > totals[0] - left
-    if swap:
-        left = totals[0] - left
-    write_set(order, first + 1 if swap else 0, found if swap else first + 1, words)
-    if with_missing:
-        return best, np.int64(side != np.int64(swap))
-    return best, _side(left, totals[0] - left, 0)
-
-
-@kernel()
-def _scan_wide_block(histogram, block, node, layout, allowed, totals, limits, out):
-    """Scan all features of one block for one node."""
-    members, offsets = layout
-    gain, cut, sets = out
-    width = totals.shape[1]
-    own = np.empty((CODES, width), np.int64)
-    for column in range(BLOCK):
-        first, last = offsets[block * BLOCK + column], offsets[block * BLOCK + column + 1]
-        for m in range(first, last):
-            feature, stride, states, bins, up, category = _member(members, m)
-            if not allowed[feature]:
-                continue
-            used = CODES if last - first > 1 else states
-            for state in range(states):
-                if up > 0 and state != up:
-                    continue
-                for k in range(width):
-                    own[state, k] = 0
-                for high in range(state * stride, used - stride + 1, states * stride):
-                    for code in range(high, high + stride):
-                        for k in range(width):
-                            own[state, k] += histogram[(column * CODES + code) * width + k]
-            if up > 0:
-                for k in range(width):
-                    own[1, k] = own[up, k]
-                    own[0, k] = totals[node, k] - own[1, k]
-                states = bins
-            if category > 0:
-                found = scan_wide_categories(
-                    own, states, bins, totals[node], limits, sets[node, category - 1]
-                )
-            else:
-                found = scan_wide(own, states, bins, totals[node], limits[0])
-            gain[node, feature], cut[node, feature] = found
-
-
-@kernel(
-    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1], int64[:,::1],"
-    " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,:,::1], int64, float64,"
-    " int64, int64)"
-)
-def score_wide(
-    words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, sets,
-    min_leaf, smooth, low, high,
-):  # fmt: skip
-    """As :func:`score_packed` for wide histograms (slots, blocks, 8 * 256 * S)."""
-    spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
-    limits, out = (min_leaf, smooth), (gain, cut, sets)
-    for block in range(low, high):
-        if not block_is_wanted(block, members, offsets, allowed):
-            continue
-        for k in range(jobs.shape[0]):
-            job = jobs[k]
-            own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
-            clear(own)
-            for p in range(job[FIRST], job[LAST]):
-                add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
-            if job[NODE] >= 0:
-                _scan_wide_block(
-                    own, block, job[NODE], (members, offsets), allowed, totals, limits, out
-                )
-            if job[OTHER_NODE] >= 0:
-                other = histograms[job[OTHER_SLOT], block]
-                subtract(other, own)
-                _scan_wide_block(
-                    other, block, job[OTHER_NODE], (members, offsets), allowed, totals, limits, out
-                )
 
 
 @kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)

@@ -64,7 +64,7 @@ class TeamGrower:
         self._columns = growth.Columns(
             layout.members, layout.offsets, layout.place, np.array(layout.columns, dtype=SUM)
         )
-        self._depth = -1
+        self._depth, self._lanes = -1, 1
 
     @staticmethod
     def suits(n_rows, layout, purchases, max_depth):
@@ -94,26 +94,27 @@ class TeamGrower:
         whole = np.where(middle == end, growth.HALF, growth.WHOLE)
         return np.where(count[end] > count[first], whole, growth.UNUSED).astype(np.uint8)
 
-    def _make_room(self, depth, d):
-        """Arrays for trees of this depth; they are used again for every tree."""
+    def _make_room(self, depth, d, lanes):
+        """Arrays for trees of this depth, with so many numbers in a bin; they are used again for every tree."""
         nodes, widest, blocks = 2 ** (depth + 1) - 1, 2 ** (depth - 1), len(self._words)
         team, chunks = self._pace.team, -(-len(self._rows) // self._chunk)
-        jobs, bins = max(widest // 2, 1), BLOCK * CODES
+        jobs, bins = max(widest // 2, 1), BLOCK * CODES * lanes
         self._tree = growth.Tree(
-            nodes=np.empty((nodes, 6), dtype=SUM), net=np.empty(nodes),
+            nodes=np.empty((nodes, 7), dtype=SUM), net=np.empty(nodes),
             order=np.empty(nodes, dtype=SUM), bounds=np.empty((chunks, nodes, 2), dtype=SUM),
             words=np.zeros((nodes, SET_WORDS), dtype=SUM),
         )  # fmt: skip
         self._level = growth.Level(
             plan=np.empty(6, dtype=SUM), nodes=np.empty((widest, 2), dtype=SUM),
             totals=np.empty(widest, dtype=SUM), jobs=np.empty((jobs, 3), dtype=SUM),
-            divides=np.empty(widest, dtype=SUM), picks=np.empty((widest, 4), dtype=SUM),
-            pending=np.empty(widest, dtype=bool),
+            divides=np.empty(widest, dtype=SUM), picks=np.zeros((widest, 5), dtype=SUM),
+            pending=np.empty(widest, dtype=bool), curvatures=np.zeros(widest, dtype=SUM),
         )  # fmt: skip
         self._found = growth.Found(
             gain=np.empty((widest, d)), cut=np.empty((widest, d), dtype=np.int32),
             left=np.empty((widest, d), dtype=SUM),
             sets=np.empty((widest, self._layout.n_categories, SET_WORDS), dtype=SUM),
+            left_curvature=np.zeros((widest, d), dtype=SUM),
         )  # fmt: skip
         self._histograms = growth.Histograms(
             private=np.empty((team, jobs, blocks, bins), dtype=SUM),
@@ -124,22 +125,25 @@ class TeamGrower:
             splits=np.empty((team, nodes, SPLIT_COLUMNS), dtype=SUM),
             right_rows=np.empty((team, self._chunk), dtype=ROW),
             packed=np.empty((team, self._chunk), dtype=SUM),
-            sums=np.empty((team, 3, CODES), dtype=SUM), gains=np.empty((team, 2, CODES)),
+            sums=np.empty((team, 5, CODES), dtype=SUM), gains=np.empty((team, 2, CODES)),
+            second=np.empty((team, self._chunk if lanes > 1 else 1), dtype=SUM),
         )  # fmt: skip
-        self._depth = depth
+        self._depth, self._lanes = depth, lanes
 
     def grow(self, gradients, chosen, total, rules, allowed, leaf=None, curvature=None):
         """Grow a tree on rounded gradients (n,).
 
-        ``chosen``: the rows (ascending) that it sees, None for all; ``total``: their number and the
-        sum of their gradients. Fills ``leaf`` (n,), where given, with the leaf of every row; then
-        the tree also knows the sums of the ``curvature`` (n,), where that is given.
+        ``chosen``: the rows (ascending) that it sees, None for all; ``total``: their number, the
+        sum of their gradients, and that of their curvature where gains go by it. Fills ``leaf`` (n,),
+        where given, with the leaf of every row; then the tree also knows the sums of the
+        ``curvature`` (n,), where that is given.
         """
-        if self._depth != rules.max_depth:
-            self._make_room(rules.max_depth, len(allowed))
+        lanes = len(total) - 1
+        if (self._depth, self._lanes) != (rules.max_depth, lanes):
+            self._make_room(rules.max_depth, len(allowed), lanes)
         terms = growth.Terms(
             allowed, self._use(allowed), float(rules.unit), float(rules.rate), float(rules.floor),
-            self._purchases.at_once, rules.min_leaf, rules.max_depth, float(rules.smooth),
+            self._purchases.at_once, rules.min_leaf, rules.max_depth, float(rules.smooth), rules.least,
         )  # fmt: skip
         leaves = growth.Leaves(
             _NO_LEAVES if leaf is None else leaf,
@@ -147,7 +151,9 @@ class TeamGrower:
             np.empty((self._pace.team, len(self._tree.nodes)), dtype=SUM),
         )
         wait_for(growth.grow_together)
-        while not self._try(gradients, chosen, total, terms, leaves):
+        gains_by = curvature if lanes > 1 else _NO_CURVATURE
+        table = growth.Table(self._words, self._rows, gradients, chosen is None, gains_by)
+        while not self._try(table, chosen, total, terms, leaves):
             self._pace.give_up()
         plan = self._level.plan
         for feature in self._tree.order[: plan[growth.TAKEN]].tolist():
@@ -157,11 +163,10 @@ class TeamGrower:
             grown.hessians = leaves.hessians[:, : len(grown.feature)].sum(axis=0)
         return grown
 
-    def _try(self, gradients, chosen, total, terms, leaves):
+    def _try(self, table, chosen, total, terms, leaves):
         """Grow the tree with as many threads as the pace says; False if one of them did not come."""
         tree = self._begin(chosen, total, terms.min_leaf)
         leaves.hessians[:] = 0
-        table = growth.Table(self._words, self._rows, gradients, chosen is None)
         size, shared = self._pace.size, counters(2 * terms.max_depth + 1)
         histograms = self._histograms._replace(private=self._histograms.private[:size])
         arguments = (
@@ -191,11 +196,12 @@ class TeamGrower:
         bounds = tree.bounds[: len(low)]
         bounds[:, 0, 0], bounds[:, 0, 1] = low, np.minimum(low + self._chunk, count)
         packed = (int(total[1]) << COUNT_BITS) + count
-        tree.nodes[0] = (-1, -1, -1, -1, packed, growth.TOGETHER)
+        curvature = int(total[2]) if len(total) > 2 else 0
+        tree.nodes[0] = (-1, -1, -1, -1, packed, growth.TOGETHER, curvature)
         tree.net[:] = 0.0
         level.plan[:] = (1, 1, 1, 0, 0, count < 2 * min_leaf)
         level.nodes[0] = (0, 1)
-        level.totals[0] = packed
+        level.totals[0], level.curvatures[0] = packed, curvature
         level.jobs[0] = (0, -1, -1)
         self._found.gain[0] = -np.inf
         return tree._replace(bounds=bounds)
@@ -212,7 +218,10 @@ class TeamGrower:
         """The tree as others know it."""
         feature, cut, left, right = self._tree.nodes[:nodes, : growth.TOTAL].T.tolist()
         packed = self._tree.nodes[:nodes, growth.TOTAL]
-        total = np.stack([packed & COUNT, packed >> COUNT_BITS], axis=1)
+        sums = [packed & COUNT, packed >> COUNT_BITS]
+        if self._lanes > 1:
+            sums.append(self._tree.nodes[:nodes, growth.CURVATURE])
+        total = np.stack(sums, axis=1)
         words = [
             self._tree.words[node].copy() if f >= 0 and self._layout.category(f) else None
             for node, f in enumerate(feature)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from worthwhile.core.boosting.histogram import add_in_order, add_prepared, clear, pack
+from worthwhile.core.boosting.curved_splitting import scan_curved_block
+from worthwhile.core.boosting.histogram import add_curved, add_in_order, add_prepared, clear, pack
 from worthwhile.core.boosting.layout import CATEGORY
 from worthwhile.core.boosting.partition import BLOCK_, BYTE, SET, divide_rows, goes_left
 from worthwhile.core.boosting.partition import CUT as CUT_
+from worthwhile.core.boosting.rounding import coarse
 from worthwhile.core.boosting.splitting import choose, scan_packed_block
 from worthwhile.core.boosting.team import meet, take
 from worthwhile.core.compile import group, kernel
@@ -26,8 +28,8 @@ from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS, QUANTUM
 
 _COUNT = np.int64((1 << COUNT_BITS) - 1)
 
-# Columns of the tree: its split, its children, its packed sum, and whether its rows lie together.
-FEATURE, CUT, LEFT, RIGHT, TOTAL, STATE = range(6)
+# Columns of the tree: its split, its children, its packed sum, whether its rows lie together, its curvature.
+FEATURE, CUT, LEFT, RIGHT, TOTAL, STATE, CURVATURE = range(7)
 APART, TOGETHER, DIVIDED = range(3)
 
 # Columns of a level: number of the node in the tree, whether it is scored.
@@ -40,8 +42,9 @@ SMALL, LARGE, PARENT = range(3)
 # Entries of the plan: nodes, level, jobs, nodes to divide, splits taken, and whether the tree is done.
 NODES, IN_LEVEL, JOBS, DIVIDES, TAKEN, DONE = range(6)
 
-# Columns of a pick: the split taken at a place of the level (-1: none), the sum on its left, its node.
-PICKED, PICKED_CUT, PICKED_LEFT, PICKED_NODE = range(4)
+# Columns of a pick: the split taken at a place of the level (-1: none), the sum and the curvature on its left,
+# its node.
+PICKED, PICKED_CUT, PICKED_LEFT, PICKED_NODE, PICKED_CURVATURE = range(5)
 
 # What a tree needs of a block of columns: nothing, the first half of them, or all.
 UNUSED, HALF, WHOLE = range(3)
@@ -51,9 +54,10 @@ UNUSED, HALF, WHOLE = range(3)
 
 Table = group(
     __name__, "Table",
-    words="uint64[:,::1]", rows="int32[::1]", gradients="int32[::1]", all_rows="boolean",
+    words="uint64[:,::1]", rows="int32[::1]", gradients="int32[::1]", all_rows="boolean", curvature="int32[::1]",
 )  # fmt: skip
-"""Code words (blocks, n), the rows by position, the rounded gradients by row, and whether all take part."""
+"""Code words (blocks, n), the rows by position, the rounded gradients by row, whether all take part, and the
+rounded curvature by row, where gains go by it (else empty)."""
 
 Columns = group(
     __name__, "Columns",
@@ -65,6 +69,7 @@ Terms = group(
     __name__, "Terms",
     allowed="boolean[::1]", use="uint8[::1]", unit="float64", rate="float64", floor="float64",
     at_once="boolean", min_leaf="int64", max_depth="int64", smooth="float64",
+    least="int64",
 )  # fmt: skip
 """Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`."""
 
@@ -87,16 +92,18 @@ of categories that go left."""
 Level = group(
     __name__, "Level",
     plan="int64[::1]", nodes="int64[:,::1]", totals="int64[::1]", jobs="int64[:,::1]",
-    divides="int64[::1]", picks="int64[:,::1]", pending="boolean[::1]",
+    divides="int64[::1]", picks="int64[:,::1]", pending="boolean[::1]", curvatures="int64[::1]",
 )  # fmt: skip
 """The plan, the nodes of the level and their packed sums, the jobs, the nodes to divide, the splits taken,
-and the nodes that may still be split. To begin with it describes the root."""
+the nodes that may still be split, and their curvatures. To begin with it describes the root."""
 
 Found = group(
     __name__, "Found",
     gain="float64[:,::1]", cut="int32[:,::1]", left="int64[:,::1]", sets="int64[:,:,::1]",
+    left_curvature="int64[:,::1]",
 )  # fmt: skip
-"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories."""
+"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories, and the
+curvature of the left side where gains go by it."""
 
 Histograms = group(
     __name__, "Histograms", private="int64[:,:,:,::1]", held="int64[:,:,:,::1]"
@@ -112,7 +119,7 @@ the diagonal of the Hessian, that each thread adds up (team, nodes)."""
 Room = group(
     __name__, "Room",
     tables="uint8[:,:,::1]", splits="int64[:,:,::1]", right_rows="int32[:,::1]",
-    packed="int64[:,::1]", sums="int64[:,:,::1]", gains="float64[:,:,::1]",
+    packed="int64[:,::1]", sums="int64[:,:,::1]", gains="float64[:,:,::1]", second="int64[:,::1]",
 )  # fmt: skip
 """What each thread works in."""
 
@@ -139,11 +146,12 @@ def _next(shared, team, phase, last):
 @kernel(lean=True)
 def _sweep(table, columns, use, tree, level, private, room, shared, team, depth):
     """Split the chosen nodes and add up the smaller child of each, chunk by chunk."""
-    words, rows, gradients, all_rows = table
+    words, rows, gradients, all_rows, curvature = table
     nodes, bounds, plan, jobs, divides = (
         tree.nodes, tree.bounds, level.plan, level.jobs, level.divides,
     )  # fmt: skip
-    tables, splits, right_rows, packed = room
+    tables, splits, right_rows, packed, second = room
+    curved = curvature.shape[0] > 0
     for job in range(plan[JOBS]):
         for b in range(words.shape[0]):
             clear(private[job, b])
@@ -166,13 +174,20 @@ def _sweep(table, columns, use, tree, level, private, room, shared, team, depth)
             node = level.nodes[jobs[job, SMALL], NODE]
             low, high = here[node, 0], here[node, 1]
             in_order = all_rows and depth == 0
-            for i in range(low, low if in_order else high):
-                packed[i - low] = pack(gradients[np.uint32(rows[i])])
+            for i in range(low, low if in_order and not curved else high):
+                row = np.uint32(i) if in_order else np.uint32(rows[i])
+                packed[i - low] = pack(gradients[row])
+                if curved:
+                    second[i - low] = coarse(curvature[row])
             for b in range(words.shape[0]):
                 if use[b] == UNUSED:
                     continue
                 half = use[b] == HALF
-                if in_order:
+                if curved:
+                    add_curved(
+                        words[b], rows, packed, second, low, high, half, in_order, private[job, b]
+                    )
+                elif in_order:
                     add_in_order(words[b], gradients, low, high, half, private[job, b])
                 else:
                     add_prepared(words[b], rows, packed, low, high, half, private[job, b])
@@ -196,12 +211,16 @@ def _difference(whole, part, out):
 
 
 @kernel(lean=True)
-def _scan(columns, terms, level, histograms, found, scratch, shared, depth):
+def _scan(columns, terms, level, histograms, found, scratch, shared, depth, curved):
     """Histograms of all nodes of the level, and the best cut of every feature in them."""
     private, use, plan, jobs = histograms.private, terms.use, level.plan, level.jobs
     above, held = histograms.held[(depth + 1) % 2], histograms.held[depth % 2]
     team, phase = private.shape[0], terms.max_depth + 1 + depth
-    limits = terms.min_leaf, terms.smooth
+    limits = terms.min_leaf, terms.smooth, terms.least
+    sums, gains = scratch
+    packed_room = sums[0], sums[1], gains[0], gains[1], sums[2]
+    curved_room = sums[0], sums[1], sums[2], sums[3], sums[4], gains[0], gains[1]
+    packed_found = found.gain, found.cut, found.left, found.sets
     b = _next(shared, team, phase, -1)
     while b < use.shape[0]:
         for job in range(plan[JOBS] if use[b] != UNUSED else 0):
@@ -211,10 +230,17 @@ def _scan(columns, terms, level, histograms, found, scratch, shared, depth):
                 _difference(above[jobs[job, PARENT], b], held[small, b], held[large, b])
             for side in range(2):
                 child = jobs[job, side]
-                if child >= 0 and level.nodes[child, SCORED]:
+                if child < 0 or not level.nodes[child, SCORED]:
+                    continue
+                if curved:
+                    scan_curved_block(
+                        held[child, b], b, child, columns, terms.allowed, (level.totals, level.curvatures), limits,
+                        curved_room, found,
+                    )  # fmt: skip
+                else:
                     scan_packed_block(
-                        held[child, b], b, child, columns, terms.allowed, level.totals, limits, scratch,
-                        found,
+                        held[child, b], b, child, columns, terms.allowed, level.totals, limits, packed_room,
+                        packed_found,
                     )  # fmt: skip
         b = _next(shared, team, phase, b)
 
@@ -242,7 +268,7 @@ def _buy(feature, money):
 @kernel(inline=True)
 def _take_splits(columns, terms, money, tree, level, found):
     """Take splits of the level, best net worth first."""
-    gain, cut, left, sets = found
+    gain, cut, left, sets, left_curvature = found
     prices, plan, picks, pending = money.prices, level.plan, level.picks, level.pending
     count, d = plan[IN_LEVEL], gain.shape[1]
     for k in range(count):
@@ -263,24 +289,25 @@ def _take_splits(columns, terms, money, tree, level, found):
             _buy(feature, money)
         picks[k, PICKED], picks[k, PICKED_CUT] = feature, cut[k, feature]
         picks[k, PICKED_LEFT] = left[k, feature]
+        picks[k, PICKED_CURVATURE] = left_curvature[k, feature]
         category = columns.members[columns.place[feature], CATEGORY]
         for word in range(tree.words.shape[1] if category > 0 else 0):
             tree.words[picks[k, PICKED_NODE], word] = sets[k, category - 1, word]
 
 
 @kernel(inline=True)
-def _add_leaf(nodes, plan, total):
+def _add_leaf(nodes, plan, total, curvature):
     node = plan[NODES]
     plan[NODES] += 1
     nodes[node, FEATURE] = nodes[node, CUT] = nodes[node, LEFT] = nodes[node, RIGHT] = -1
-    nodes[node, TOTAL], nodes[node, STATE] = total, APART
+    nodes[node, TOTAL], nodes[node, STATE], nodes[node, CURVATURE] = total, APART, curvature
     return node
 
 
 @kernel(inline=True)
 def _plan_level(nodes, level, gain, min_leaf, last):
     """Write the splits taken into the tree and plan the level of their children."""
-    plan, here, totals, jobs, divides, picks, _ = level
+    plan, here, totals, jobs, divides, picks, _, curvatures = level
     count = plan[IN_LEVEL]
     plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
     for k in range(count):
@@ -290,8 +317,10 @@ def _plan_level(nodes, level, gain, min_leaf, last):
         nodes[node, FEATURE], nodes[node, CUT] = picks[k, PICKED], picks[k, PICKED_CUT]
         lefts = picks[k, PICKED_LEFT]
         rights = nodes[node, TOTAL] - lefts
-        nodes[node, LEFT] = _add_leaf(nodes, plan, lefts)
-        nodes[node, RIGHT] = _add_leaf(nodes, plan, rights)
+        curvature = picks[k, PICKED_CURVATURE]
+        rest = nodes[node, CURVATURE] - curvature
+        nodes[node, LEFT] = _add_leaf(nodes, plan, lefts, curvature)
+        nodes[node, RIGHT] = _add_leaf(nodes, plan, rights, rest)
         weight_left, weight_right = lefts & _COUNT, rights & _COUNT
         if last or max(weight_left, weight_right) < 2 * min_leaf:
             continue  # nothing below can be split, so its rows need not move
@@ -303,6 +332,7 @@ def _plan_level(nodes, level, gain, min_leaf, last):
         plan[IN_LEVEL] += 2
         here[first, NODE], here[first + 1, NODE] = nodes[node, LEFT], nodes[node, RIGHT]
         totals[first], totals[first + 1] = lefts, rights
+        curvatures[first], curvatures[first + 1] = curvature, rest
         here[first, SCORED] = weight_left >= 2 * min_leaf
         here[first + 1, SCORED] = weight_right >= 2 * min_leaf
         smaller = 0 if weight_left <= weight_right else 1
@@ -322,7 +352,7 @@ def _label(table, columns, tree, n_nodes, leaf, curvature, hessians, room, share
 
     Adds up in ``hessians`` (nodes,) the curvature of the rows of each leaf, where there is one.
     """
-    words, rows, _, all_rows = table
+    words, rows, _, all_rows, _ = table
     nodes, bounds = tree.nodes, tree.bounds
     moved = not all_rows or nodes[0, STATE] == DIVIDED
     curved = curvature.shape[0] > 0
@@ -375,17 +405,15 @@ def grow_together(
     """
     private, plan, max_depth = histograms.private, level.plan, terms.max_depth
     team, times = private.shape[0], 0
-    own = room.tables[me], room.splits[me], room.right_rows[me], room.packed[me]
-    scratch = (
-        room.sums[me, 0], room.sums[me, 1], room.gains[me, 0], room.gains[me, 1], room.sums[me, 2],
-    )  # fmt: skip
+    own = room.tables[me], room.splits[me], room.right_rows[me], room.packed[me], room.second[me]
+    scratch, curved = (room.sums[me], room.gains[me]), table.curvature.shape[0] > 0
     for depth in range(max_depth):
         if plan[DONE]:
             break
         _sweep(table, columns, terms.use, tree, level, private[me], own, shared, team, depth)
         if team > 1 and not meet(shared, team, times + 1):
             return
-        _scan(columns, terms, level, histograms, found, scratch, shared, depth)
+        _scan(columns, terms, level, histograms, found, scratch, shared, depth, curved)
         if team > 1 and not meet(shared, team, times + 2):
             return
         if me == 0:

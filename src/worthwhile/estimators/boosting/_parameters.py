@@ -144,6 +144,7 @@ class MiserParameters(CostAware):
             lam=self._lam(), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
             max_depth=int(self.max_depth), min_samples_leaf=int(self.min_samples_leaf),
             penalty=self.penalty, reuse_within_round=not authors, force_split=authors, half=not authors,
+            by_curvature=self.preset == "default",
         )  # fmt: skip
 
     def _base_of(self, loss: Loss) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,8 @@ class Rounds:
         threads: Threads, held: tuple[Loss, Score] | None = None, earlier: Earlier | None = None,
     ) -> None:  # fmt: skip
         self.loss, self.base, self.plan, self.threads, self.costs = loss, base, plan, threads, costs
+        by_curvature = settings.by_curvature and plan.newton and loss.by_curvature
+        settings = replace(settings, by_curvature=by_curvature)
         self.booster = Booster(data, costs, settings, threads, track=held is None)
         n = self.booster.n_rows
         self.total = np.zeros((loss.n_outputs, n))

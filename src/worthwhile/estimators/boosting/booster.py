@@ -23,7 +23,15 @@ from worthwhile.core.boosting.layout import Layout, find_exclusive
 from worthwhile.core.boosting.node_quantiles import node_quantiles
 from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
-from worthwhile.core.boosting.rounding import CURVATURE_BITS, Rounded, Rounder, round_weights
+from worthwhile.core.boosting.rounding import (
+    COARSE_BITS,
+    CURVATURE_BITS,
+    Rounded,
+    Rounder,
+    coarse_curvature,
+    coarse_sum,
+    round_weights,
+)
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.code_sets import join_words
 from worthwhile.core.dtypes import PACKED_ROWS, SUM
@@ -33,6 +41,10 @@ from worthwhile.costs import FlatCosts
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+
+LEAST_CURVATURE = 0.05
+"""Curvature of a leaf for each of the rows it must have, where gains go by it: that of a row whose class has
+probability 0.95. With 20 rows, that is a sum of 1, as in XGBoost; LightGBM counts rows by curvature, too."""
 
 MIN_GAIN = 1e-12
 """A split must be worth more than this share of the sum of squared gradients."""
@@ -106,6 +118,8 @@ class BoosterSettings:
     half: bool = True
     category_smooth: float = 10.0
     l2: float = 0.0
+    by_curvature: bool = False
+    """Gains are those of Newton steps, where there is a curvature: rows count by it, not alike."""
 
 
 @dataclass
@@ -249,7 +263,8 @@ class Booster:
     ) -> tuple[Grown, leaves.Route]:
         """Grow the tree and find the leaf of every row, the fast way where it can be had."""
         everywhere = sample.rows is None
-        if self._suits_team and self._is_packed(rounded):
+        together = self._suits_team and self._is_packed(rounded)
+        if together:
             total, squares = self._packed_sums(rounded, sample)
             rules = self._rules(rounded.exponent, total, squares)
             leaf = self._leaf if everywhere else None
@@ -258,10 +273,10 @@ class Booster:
             )
         else:
             pieces, total, squares = self._begin(rounded, sample)
-            rules = self._rules(rounded.exponent, total, squares)
+            rules = self._rules(rounded.exponent, total, squares, len(rounded.values))
             grown = self._grower.grow(pieces, total, rules, allowed)
         route = leaves.Route(grown, self.data.layout)
-        if not (everywhere and self._suits_team and self._is_packed(rounded)):
+        if not (everywhere and together):
             route.leaves(self.data.words, self.threads, self._leaf)
         return grown, route
 
@@ -270,42 +285,63 @@ class Booster:
         width, n = rounded.values.shape
         return width == 1 and not len(self.data.weight) and n <= PACKED_ROWS
 
+    def _is_curved(self, rounded: Rounded) -> bool:
+        """Whether gains go by curvature."""
+        known = rounded.curvature is not None and rounded.curvature_bits == CURVATURE_BITS
+        return self.settings.by_curvature and known
+
     def _packed_sums(self, rounded: Rounded, sample: Sample) -> tuple[npt.NDArray[np.int64], float]:
-        """Count and sum of the gradients of the sample, and the sum of their squares."""
+        """Count and sum of the gradients of the sample (and of curvatures), and the sum of their squares."""
+        second = rounded.small_curvature if self._is_curved(rounded) else None
         if sample.rows is None:
-            return np.array([self.n_rows, rounded.total[0]]), float(rounded.squares)
+            more = [] if second is None else [coarse_sum(second)]
+            return np.array([self.n_rows, rounded.total[0], *more]), float(rounded.squares)
         chosen = rounded.values[0][sample.rows].astype(SUM)
-        return np.array([len(chosen), chosen.sum()]), float(int((chosen**2).sum()))
+        more = [] if second is None else [coarse_sum(second[sample.rows])]
+        return np.array([len(chosen), chosen.sum(), *more]), float(int((chosen**2).sum()))
 
     def _begin(
         self, rounded: Rounded, sample: Sample
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
         """Begin a tree the general way: root pieces, totals, sum of squares."""
-        if self._is_packed(rounded):
+        curved = self._is_curved(rounded)
+        if self._is_packed(rounded) and not curved:
             pieces = self._node_rows.begin(gradients=rounded.values[0], chosen=sample.rows)
             return pieces, *self._packed_sums(rounded, sample)
         values = rounded.values.T
-        statistics = np.empty((len(values), values.shape[1] + 1), dtype=SUM)
+        parts = [values, coarse_curvature(rounded.curvature).T] if curved else [values]
+        outputs = values.shape[1]
+        statistics = np.empty((len(values), 1 + len(parts) * outputs), dtype=SUM)
         statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
-        np.multiply(values, statistics[:, :1], out=statistics[:, 1:])
-        pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows)
+        np.multiply(np.hstack(parts), statistics[:, :1], out=statistics[:, 1:])
+        pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows, outputs=outputs)
         rows = slice(None) if sample.rows is None else sample.rows
         chosen = statistics[rows]
-        weighted = float((values[rows] * chosen[:, 1:].astype(np.float64)).sum())
+        weighted = float((values[rows] * chosen[:, 1 : 1 + outputs].astype(np.float64)).sum())
         return pieces, chosen.sum(axis=0), weighted
 
-    def _rules(self, exponent: int, total: npt.NDArray[np.int64], squares: float) -> Rules:
+    def _rules(
+        self, exponent: int, total: npt.NDArray[np.int64], squares: float, n_outputs: int = 1
+    ) -> Rules:
         """Translate the settings into the units of the rounded statistics."""
         settings, power = self.settings, self.data.power
         square = math.ldexp(1.0, -2 * exponent - power)
         weight = math.ldexp(float(total[0]), -power)
+        # By curvature, gains are put on the scale of the others by its mean: where all rows have the
+        # same, nothing is different, and a price means the same.
+        curvature, bits, least = 1.0, 0, 0
+        if len(total) > 1 + n_outputs:
+            curvature, bits = float(total[1 + n_outputs :].mean()) / float(total[0]), COARSE_BITS
+            enough = LEAST_CURVATURE * settings.min_samples_leaf
+            least = math.ceil(math.ldexp(enough, power + COARSE_BITS))
         return Rules(
             max_depth=settings.max_depth,
             min_leaf=math.ceil(math.ldexp(settings.min_samples_leaf, power)),
             rate=settings.lam * (weight if settings.lam_scale == "mean" else 1.0),
-            unit=square * (0.5 if settings.half else 1.0),
+            unit=square * (0.5 if settings.half else 1.0) * curvature,
             floor=-math.inf if settings.force_split else MIN_GAIN * squares * square,
-            smooth=math.ldexp(settings.category_smooth, power),
+            smooth=math.ldexp(settings.category_smooth, power + bits),
+            least=least,
         )
 
     def _means(self, grown: Grown, exponent: int) -> Floats:
@@ -326,7 +362,7 @@ class Booster:
         for node in range(len(grown.feature) - 1, -1, -1):
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
-        above = np.array(grown.total).astype(np.float64)[:, 1:]
+        above = np.array(grown.total).astype(np.float64)[:, 1 : 1 + below.shape[1]]
         whole = below + math.ldexp(self.settings.l2, self.data.power)
         steps = np.divide(above, whole, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
@@ -366,7 +402,7 @@ class Booster:
         """Best gain of every feature at the root, (d,); -inf where there is no split."""
         rounded = self._round(gradients)
         pieces, total, squares = self._begin(rounded, Sample())
-        rules = self._rules(rounded.exponent, total, squares)
+        rules = self._rules(rounded.exponent, total, squares, len(rounded.values))
         gains: Floats = self._grower.root_gains(pieces, total, rules, self._all) * rules.unit
         return gains
 

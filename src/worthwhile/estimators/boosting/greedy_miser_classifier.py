@@ -42,7 +42,10 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         As in the regressor; "default" starts from the class frequencies, the others from 0.
     newton : bool or "auto", default="auto"
         Leaf values by one Newton step (Friedman's, with the factor (K - 1) / K for K classes)
-        instead of the mean gradient of the paper. "auto": with the default preset.
+        instead of the mean gradient of the paper. "auto": with the default preset, where splits, too, are
+        those that gain most by such steps: rows count by their curvature, p (1 - p), on the
+        scale of its mean, so that ``lam`` means the same; a leaf has curvature of at least 0.05 for each of
+        ``min_samples_leaf`` rows.
     scoring : {"loss", "accuracy"} or callable, default="loss"
         What the best round is best in; a callable gets class numbers and raw scores.
     class_weight : dict or "balanced", optional

@@ -58,6 +58,9 @@ class Loss(ABC):
     newton_factor: float | None = 1.0
     """Factor of the one-step leaf value; None where the mean gradient is that step already."""
 
+    by_curvature = False
+    """Where leaves take Newton steps, splits are those that gain most by such steps."""
+
     leaf_quantile: float | None = None
     """Leaves hold this quantile of what scores lack of the targets, where a loss asks for it."""
 
@@ -165,6 +168,7 @@ class Squared(_Compiled):
 class Logistic(_Compiled):
     """Log-loss of two classes; the score is the log-odds of the second."""
 
+    by_curvature = True
     kernel = staticmethod(kernels.logistic)
     rounded = staticmethod(rounding.round_logistic)
 
@@ -177,6 +181,7 @@ class Logistic(_Compiled):
 class Multinomial(_Compiled):
     """Log-loss of K classes; the scores are logits."""
 
+    by_curvature = True
     kernel = staticmethod(kernels.multinomial)
     rounded = staticmethod(rounding.round_multinomial)
 

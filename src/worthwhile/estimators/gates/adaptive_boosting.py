@@ -209,7 +209,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     def _settings(self, gamma: float) -> BoosterSettings:
         return BoosterSettings(
             lam=gamma, learning_rate=float(self.learning_rate), max_depth=int(self.max_depth),
-            min_samples_leaf=int(self.min_samples_leaf),
+            min_samples_leaf=int(self.min_samples_leaf), by_curvature=bool(self.newton),
         )  # fmt: skip
 
     def _fit_one(self, task: Task) -> None:
