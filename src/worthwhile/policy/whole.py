@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.columns import Columns
+from worthwhile.columns.cells import is_empty
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from worthwhile.policy.foreign import Foreign, try_out
@@ -73,7 +74,7 @@ class Source:
         if self.empty is not None:
             for place in np.flatnonzero(self.columns.categorical).tolist():
                 words = table.iloc[:, place].tolist()
-                table.isetitem(place, [self.empty if word is None else word for word in words])
+                table.isetitem(place, [self.empty if is_empty(word) else word for word in words])
         return table
 
 
@@ -202,7 +203,11 @@ class WholePolicy(Policy):
                 "a model around a plain function cannot be written to a file: wrap the function in an estimator "
                 "class of your own, or keep the function beside the model."
             )
-        settings = {"method": source.method, "names": source.names, "fill_empty": self.fill_empty}
+        settings: dict[str, Any] = {
+            "method": source.method,
+            "names": source.names,
+            "fill_empty": self.fill_empty,
+        }
         if source.columns is not None:
             settings |= {"words": source.columns.to_dict(), "empty": source.empty}
         optional = {"fallback": self.fallback, "fill": self.fill, "labels": source.labels}

@@ -270,12 +270,9 @@ def test_forest_cover(kind, data_folder, tmp_path):
         assert set(np.flatnonzero(acquired[i])) == paths(f"{kind} three", model, row, tmp_path)
 
 
-def test_categories_of_catboost_are_refused_by_name_and_others_can_be_read_whole():
+def test_categories_of_others_can_be_read_whole():
     codes = np.random.default_rng(0).integers(0, 9, (300, 1))
     X, y = pd.DataFrame({"colour": codes[:, 0]}), (codes[:, 0] % 2).astype(float)
-    model = cat("CatBoostRegressor", cat_features=[0]).fit(X, y)
-    with pytest.raises(ValueError, match="model reads feature 'colour' as a category: turn it"):
-        PricedModel(model).policy_  # noqa: B018  made on first use
     histogram = HistGradientBoostingRegressor(max_iter=2, categorical_features=[0]).fit(X, y)
     whole = PricedModel(make_pipeline(histogram))
     assert whole.cost(pd.DataFrame({"colour": [1, 2]})).tolist() == [1.0, 1.0]

@@ -100,7 +100,7 @@ def _output(model: Any) -> Output | None:
 
 def _float_tests(dump: dict[str, Any]) -> Callable[[dict[str, Any]], Test]:
     """From a split of CatBoost by a number to a test of ours."""
-    floats = dump["features_info"]["float_features"]
+    floats = dump["features_info"].get("float_features", ())
     column = [int(feature["flat_feature_index"]) for feature in floats]
     # Empty values lie below all borders unless the model learned that they lie above.
     above = [feature["nan_value_treatment"] == "AsTrue" for feature in floats]

@@ -88,7 +88,7 @@ class CategorySplits:
     def __init__(self, model: Any, info: dict[str, Any], columns: Columns, costs: Costs) -> None:
         self._model, self._columns, self._costs = model, columns, costs
         place = [int(feature["flat_feature_index"]) for feature in info["categorical_features"]]
-        counts = [len(feature["borders"] or ()) for feature in info["float_features"]]
+        counts = [len(feature["borders"] or ()) for feature in info.get("float_features", ())]
         counts += [len(feature.get("values") or ()) for feature in info["categorical_features"]]
         self._place = place
         # Splits are numbered in this order: borders of numbers, values of categories, borders of statistics.
