@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy._made import MadeCase
+from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy.output import Output
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
+from worthwhile.policy._made import MadeCase
 from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
 from worthwhile.policy.front import Front, fed_costs
-from worthwhile.policy._made import MadeCase
 from worthwhile.policy.output import Output
 
 
