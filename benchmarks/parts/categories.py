@@ -54,7 +54,7 @@ def codes_of(X: pd.DataFrame, text: np.ndarray) -> np.ndarray:
     return coded.to_numpy(dtype=float)
 
 
-def contenders(X: pd.DataFrame, text: np.ndarray, trees: int, rate: float, depth: int):
+def contenders(X: pd.DataFrame, text: np.ndarray, leaf: int, trees: int, rate: float, depth: int):
     """By name: a function from training rows, classes and test rows to probabilities."""
     import catboost
     import lightgbm
@@ -64,10 +64,14 @@ def contenders(X: pd.DataFrame, text: np.ndarray, trees: int, rate: float, depth
     typed = X.astype(dict.fromkeys(names, "category"))
     filled = X.fillna(dict.fromkeys(names, "none"))
     ours = GreedyMiserClassifier(
-        n_rounds=trees, learning_rate=rate, max_depth=depth, min_samples_leaf=20, newton=True
+        n_rounds=trees,
+        learning_rate=rate,
+        max_depth=depth,
+        min_samples_leaf=leaf,
+        validation_fraction=None,
     )
     light = lightgbm.LGBMClassifier(
-        n_estimators=trees, learning_rate=rate, max_depth=depth, num_leaves=2**depth, min_child_samples=20,
+        n_estimators=trees, learning_rate=rate, max_depth=depth, num_leaves=2**depth, min_child_samples=leaf,
         verbose=-1,
     )  # fmt: skip
     cat = catboost.CatBoostClassifier(
@@ -89,7 +93,7 @@ def contenders(X: pd.DataFrame, text: np.ndarray, trees: int, rate: float, depth
     }
 
 
-def accuracy(folder: Path, n_splits: int, seed: int) -> str:
+def accuracy(folder: Path, n_splits: int, leaf: int, seed: int) -> str:
     """Log-loss and area under the curve on new rows, means over splits and their standard errors."""
     lines = []
     for file, (trees, rate, depth) in TABLES.items():
@@ -97,7 +101,7 @@ def accuracy(folder: Path, n_splits: int, seed: int) -> str:
         splits = StratifiedShuffleSplit(n_splits, test_size=0.25, random_state=seed)
         found: dict[str, list[tuple[float, float]]] = {}
         for train, test in splits.split(X, y):
-            for name, run in contenders(X, text, trees, rate, depth).items():
+            for name, run in contenders(X, text, leaf, trees, rate, depth).items():
                 said = run(train, y[train], test)
                 scores = log_loss(y[test], said), roc_auc_score(y[test], said)
                 found.setdefault(name, []).append(scores)
@@ -136,7 +140,7 @@ def speed(n_rows: int, turns: int, trees: int, given: Any) -> str:
     X, y = large(n_rows, given.seed)
     shape = {"learning_rate": 0.1, "max_depth": 5, "n_jobs": given.threads}
     models = {
-        "Greedy Miser": GreedyMiserClassifier(n_rounds=trees, newton=True, **shape),
+        "Greedy Miser": GreedyMiserClassifier(n_rounds=trees, validation_fraction=None, **shape),
         "LightGBM": lightgbm.LGBMClassifier(
             n_estimators=trees, num_leaves=32, min_child_samples=20, verbose=-1, **shape
         ),
@@ -164,13 +168,14 @@ def speed(n_rows: int, turns: int, trees: int, given: Any) -> str:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--threads", type=int, help="of both, for the times; all cores by default")
+    parser.add_argument("--leaf", type=int, default=5, help="least rows of a leaf, for accuracy")
     given = parser.parse_args()
     if not given.data:
         parser.error("--data FOLDER with german_credit.csv and adult.csv.gz")
     start = time.perf_counter()
     n_rows, turns, trees = (50_000, 3, 50) if given.quick else (500_000, 3, 100)
     timed = speed(n_rows, turns, trees, given)
-    scored = accuracy(Path(given.data), 2 if given.quick else 5, given.seed)
+    scored = accuracy(Path(given.data), 2 if given.quick else 5, given.leaf, given.seed)
     text = heading("Category columns", "parts.categories", given, start)
     title = f"Training {n_rows:,} rows, {trees} trees, threads: {given.threads or 'all'}"
     text += f"## Accuracy on new rows\n\n{scored}\n## {title}\n\n{timed}"
