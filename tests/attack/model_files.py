@@ -133,7 +133,7 @@ def _policy(policy: Any, rows: Array) -> str | None:
     same = (again == outcome.raw) if policy.exact else np.isclose(again, outcome.raw, 1e-5)
     if not same.all():
         return "the answer depends on what was not bought"
-    bill = costs.price(outcome.acquired[0]) + float(costs.evaluation) * int(outcome.evaluated[0])
+    bill = costs.price(outcome.acquired[0], int(outcome.evaluated[0]))
     if _spent(policy, rows[0], None) != bill:
         return "session and batch differ in the bill"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -12,8 +13,10 @@ import numpy.typing as npt
 from worthwhile.costs import Costs
 from worthwhile.policy._made import MadeCase
 from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy.foreign import UNBUILT
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
+from worthwhile.policy.whole import WholePolicy
 
 
 class PipelinePolicy(Policy):
@@ -97,7 +100,31 @@ class PipelinePolicy(Policy):
         front = Front.from_state(costs.n_features, settings, rest)
         if inner.n_features != front.n_inputs:
             raise ValueError(f"inner has {inner.n_features} inputs, {front.n_inputs} are made")
+        _check_levels(front, inner)
         return cls(costs, output, front, inner.priced(fed_costs(costs, front)))
+
+
+def _check_levels(front: Front, inner: Policy) -> None:
+    """Refuse a file in which a level stands for nothing where the model inside refuses what is empty."""
+    if not isinstance(inner, WholePolicy) or inner.source.model is UNBUILT:
+        return
+    levels = {i: len(front.columns[front.sources[i][0]].levels) for i in front.tables}
+    holes = [i for i, table in front.tables.items() if np.isnan(table[: levels[i] or -1]).any()]
+    row = np.zeros((1, front.n_inputs))
+    if holes and _answers(inner, row):
+        row[0, holes] = np.nan
+        if not _answers(inner, row):
+            raise ValueError("a level has no number, and the model inside does not take that")
+
+
+def _answers(inner: Policy, row: Floats) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            inner.batch(row)
+        except Exception:  # whatever another library raises
+            return False
+    return True
 
 
 class PipelineCase(MadeCase):

@@ -338,6 +338,22 @@ def test_a_model_file_holds_plain_arrays_and_new_prices_can_be_given(table, tmp_
     assert policy.fingerprint() == priced.policy_.fingerprint()
 
 
+@pytest.mark.parametrize(("model", "place"), [("linear", 0), ("linear", -1), ("forest", 0)])
+def test_a_level_without_a_number_is_refused_where_the_model_takes_none(table, model, place):
+    policy = PricedModel(fitted("one-hot", model, table), COSTS).policy_
+    settings, arrays = policy.state()
+    holed = arrays["table 0"].copy()
+    holed[place] = np.nan  # of the first level; or, in the last place, of empty cells
+    state = settings, {**arrays, "table 0": holed}
+    if (model, place) == ("linear", 0):
+        with pytest.raises(
+            ValueError, match="a level has no number, and the model inside does not"
+        ):
+            type(policy).from_state(policy.costs, policy.output, state)
+    else:
+        type(policy).from_state(policy.costs, policy.output, state)
+
+
 def test_searches_over_pipelines_speak_of_source_columns(table, tmp_path):
     X, y = table
     miser = worthwhile.GreedyMiserClassifier(n_rounds=5, costs=COSTS, min_samples_leaf=5)
