@@ -9,26 +9,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from worthwhile.client import _protocol as protocol
-from worthwhile.client._protocol import Call, CaseState, Functions
+from worthwhile.client._protocol import Call, CaseState, Connection, Functions
 
 
-class AsyncClient:
+class AsyncClient(Connection):
     """Talks to a service; as :class:`~worthwhile.client.Client`, awaited."""
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        retries: int = 5,
-        timeout: float = 10.0,
-        **options: Any,
-    ) -> None:
-        self._httpx = protocol.load_httpx()
-        self._retries = retries
-        self._http = self._httpx.AsyncClient(
-            base_url=url, headers=protocol.headers_of(key), timeout=timeout, **options
-        )
+    _kind = "AsyncClient"
 
     async def send(self, call: Call) -> Any:
         """Send a request until it is answered; a refusal is raised."""

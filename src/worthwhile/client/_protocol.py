@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from worthwhile._messages import missing_package
 from worthwhile.runtime import UNAVAILABLE
@@ -105,6 +105,28 @@ def load_httpx() -> Any:
     except ImportError:
         raise missing_package("the client needs", "httpx", "client") from None
     return httpx
+
+
+class Connection:
+    """What both clients are made of; their docstrings say what the parameters mean."""
+
+    _kind: ClassVar[str]
+    """Name of the class of httpx that sends."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        retries: int = 5,
+        timeout: float = 10.0,
+        **options: Any,
+    ) -> None:
+        self._httpx = load_httpx()
+        self._retries = retries
+        self._http = getattr(self._httpx, self._kind)(
+            base_url=url, headers=headers_of(key), timeout=timeout, **options
+        )
 
 
 def opening(model: str, options: Mapping[str, Any]) -> Call:

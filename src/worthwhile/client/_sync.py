@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from worthwhile.client import _protocol as protocol
-from worthwhile.client._protocol import Call, CaseState, Functions
+from worthwhile.client._protocol import Call, CaseState, Connection, Functions
 
 
-class Client:
+class Client(Connection):
     """Talks to a service.
 
     Parameters
@@ -35,20 +35,7 @@ class Client:
             print(case.prediction, case.spent)
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str | None = None,
-        *,
-        retries: int = 5,
-        timeout: float = 10.0,
-        **options: Any,
-    ) -> None:
-        self._httpx = protocol.load_httpx()
-        self._retries = retries
-        self._http = self._httpx.Client(
-            base_url=url, headers=protocol.headers_of(key), timeout=timeout, **options
-        )
+    _kind = "Client"
 
     def send(self, call: Call) -> Any:
         """Send a request until it is answered; a refusal is raised."""
