@@ -266,15 +266,8 @@ def fetch_forest(folder: PathLike | None = None, download: bool = False) -> Bunc
 def fetch_miniboone(folder: PathLike | None = None, download: bool = False) -> Bunch:
     """Read MiniBooNE, 130064 x 50: ``fetch_paper_set("miniboone", ...)``.
 
-    Parameters
-    ----------
-    folder, download
-        As for :func:`fetch_forest`: ``miniboone.npz``, or a download from OpenML.
-
-    Returns
-    -------
-    Bunch
-        As :func:`fetch_paper_set`; every feature costs 1.
+    Used like :func:`fetch_forest`; the file is ``miniboone.npz``, the download comes from OpenML, and every
+    feature costs 1.
 
     Examples
     --------

@@ -128,15 +128,15 @@ def describe(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> dic
 
     Examples
     --------
-    >>> import tempfile, worthwhile
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> heart = worthwhile.datasets.load_heart()
-    >>> tree = DecisionTreeClassifier(max_depth=1).fit(heart.data, heart.target)
+    >>> import tempfile
+    >>> from worthwhile import CostWeightedL1Classifier, datasets
+    >>> X, y, costs = datasets.make_priced_classification(200, seed=0)
+    >>> model = CostWeightedL1Classifier(lam=0.04, costs=costs).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     worthwhile.PricedModel(tree, heart.costs).save(f"{folder}/tree.worthwhile")
-    ...     summary = describe(f"{folder}/tree.worthwhile")
-    >>> summary["class"], summary["may_read"], summary["unit"]
-    ('PricedModel', ['thal'], 'CAD')
+    ...     model.save(f"{folder}/model.worthwhile")
+    ...     summary = describe(f"{folder}/model.worthwhile")
+    >>> summary["class"], summary["parameters"]["lam"], summary["may_read"]
+    ('CostWeightedL1Classifier', 0.04, ['cheap_0', 'cheap_1', 'cheap_3'])
     """
 
     def summarise(decoder: Decoder, document: Any) -> dict[str, Any]:

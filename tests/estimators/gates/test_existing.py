@@ -18,7 +18,6 @@ import worthwhile
 from worthwhile import (
     AdaptiveBoostingClassifier,
     AdaptiveLinearClassifier,
-    Costs,
     GreedyMiserClassifier,
     L1GateClassifier,
     PricedModel,
@@ -135,7 +134,7 @@ def test_default_model_judges_each_row_by_trees_that_did_not_see_it(heart):
 
 def test_default_model_survives_few_rows():
     X, y = np.arange(8.0)[:, None], np.array([0, 1] * 4)
-    found = default_existing(X, y, np.array([0, 1]), Costs([1]), 0, 1)
+    found = default_existing(X, y, np.array([0, 1]), worthwhile.Costs([1]), 0, 1)
     assert np.isfinite(found.proba).all()
 
 

@@ -255,7 +255,7 @@ class CascadeClassifier(CostAwareClassifier):
 
         Returns
         -------
-        list of fitted estimators, in the order of ``lams``
+        list of CascadeClassifier, fitted, in the order of ``lams``
         """
         ground = self._prepare(X, y, sample_weight, grades)
         fitted = []
