@@ -421,6 +421,46 @@ def test_a_search_over_a_pipeline_of_others_is_refused(table):
         worthwhile.BudgetSearchCV(pipeline, budget=3).fit(X, y)
 
 
+@pytest.fixture(scope="module")
+def vectorized():
+    """skrub's guess of what to do with a table of text, dates and gaps, and a tree behind it."""
+    skrub = pytest.importorskip("skrub")
+    X, y, costs = worthwhile.datasets.make_lender(300, seed=0)
+    columns = ["amount", "birth", "town", "checking", "score"]
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0)
+    costs = worthwhile.Costs(dict(zip(columns, (1, 2, 3, 4, 5), strict=True)))
+    return make_pipeline(skrub.TableVectorizer(), tree).fit(X[columns], y), X[columns], costs
+
+
+def test_a_table_vectorizer_is_seen_through(vectorized):
+    pipeline, X, costs = vectorized
+    priced = PricedModel(pipeline, costs, background=X)
+    np.testing.assert_array_equal(priced.predict_proba(X), pipeline.predict_proba(X))
+    inputs = pipeline[:-1].transform(X)
+    source = [pipeline[0].output_to_input_[name] for name in inputs.columns]
+    path = pipeline[-1].tree_.decision_path(inputs.to_numpy(np.float32)).toarray().astype(bool)
+    expected = np.zeros(X.shape, dtype=bool)  # walked by hand
+    for row, node in zip(*np.nonzero(path), strict=True):
+        if (tested := pipeline[-1].tree_.feature[node]) >= 0:
+            expected[row, list(X.columns).index(source[tested])] = True
+    np.testing.assert_array_equal(priced.acquired(X), expected)
+    assert 0 < expected.mean() < 1
+    assert priced.session().kind("birth") == "date"
+    assert "none" in priced.session().choices("checking"), "which skrub itself takes for nothing"
+    for row in range(6):
+        session = priced.session(one_by_one=True)
+        while wanted := session.ask():
+            session.tell({name: X[name].iloc[row] for name in wanted})
+        assert session.spent == priced.cost(X)[row]
+        np.testing.assert_array_equal(session.probabilities, priced.predict_proba(X)[row])
+
+
+def test_text_that_an_encoder_does_not_list_needs_rows(vectorized):
+    pipeline, X, costs = vectorized
+    with pytest.raises(ValueError, match="column 'town' is text whose values its encoder does not"):
+        PricedModel(pipeline, costs).predict(X)
+
+
 REFUSED = {
     "text that no encoder knows": (
         lambda X: make_pipeline(

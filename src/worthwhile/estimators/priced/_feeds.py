@@ -52,6 +52,10 @@ class Findings:
     """Source columns in which an empty cell was None to an encoder, not NaN."""
     opaque: list[str] = field(default_factory=list)
     """Steps that mix their columns, in words."""
+    dates: set[int] = field(default_factory=set)
+    """Source columns that are read as dates."""
+    words: set[int] = field(default_factory=set)
+    """Source columns of text whose values no encoder lists."""
 
     def encoded(self, feed: Feed, categories: Any) -> None:
         """An encoder knows these values of a column."""
@@ -165,8 +169,14 @@ def _table_vectorizer(transformer: Any, feeds: Feeds, found: Findings) -> Feeds:
         encoder = getattr(step, "categories_", None)
         if encoder is not None and len(encoder) == 1:
             found.encoded(feeds[place[str(name)]], encoder[0])
-    kinds = getattr(transformer, "column_to_kind_", {})
-    found.counted([feeds[place[str(name)]] for name, kind in kinds.items() if kind == "numeric"])
+    for name, kind in transformer.column_to_kind_.items():
+        feed = feeds[place[str(name)]]
+        if kind == "numeric":
+            found.counted([feed])
+        elif feed.raw and kind == "datetime":
+            found.dates |= feed.sources
+        elif feed.raw and not feed.sources & found.levels.keys():
+            found.words |= feed.sources
     names = transformer.get_feature_names_out()
     return [feeds[place[str(transformer.output_to_input_[name])]].changed() for name in names]
 

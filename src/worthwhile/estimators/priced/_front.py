@@ -116,6 +116,8 @@ def _try(
 def _column(place: int, found: Findings, given: Columns | None, names: list[str] | None) -> Column:
     """What a source column is: by the encoders that know its values, else by a sample, else a number."""
     levels = found.levels.get(place)
+    if levels and given is not None:  # an encoder may know more than it lists
+        levels = levels | {level for level in given[place].levels if isinstance(level, str)}
     if levels and (place not in found.numeric or any(isinstance(level, str) for level in levels)):
         if len(levels) > MOST_LEVELS:
             raise ValueError(
@@ -126,9 +128,14 @@ def _column(place: int, found: Findings, given: Columns | None, names: list[str]
             levels, key=lambda v: (1, 0.0, v) if isinstance(v, str) else (0, float(v), "")
         )
         return Column("category", tuple(ordered), other=True)
-    if given is not None and not given[place].is_category:
+    if given is not None and (place in found.words or not given[place].is_category):
         return given[place]
-    return Column()
+    if place in found.words:
+        raise ValueError(
+            f"column {names[place] if names else place!r} is text whose values its encoder does not list: give "
+            "PricedModel rows that have them, background=."
+        )
+    return Column("date") if place in found.dates else Column()
 
 
 def _transform(transformer: Any, shape: Shape, rows: Floats) -> Floats:
