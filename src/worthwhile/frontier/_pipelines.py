@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, Self
 
 from sklearn.base import clone
@@ -14,8 +15,10 @@ from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
 from worthwhile.costs import Costs
 from worthwhile.estimators.priced.priced_model import PricedModel
 from worthwhile.estimators.reading import column_names
+from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._delegate import Delegate
 from worthwhile.frontier._stages import COUNTS
+from worthwhile.policy.front import Front, fed_costs
 
 
 def as_searchable(estimator: Any) -> Any:
@@ -57,30 +60,34 @@ class PricedPipeline(Delegate, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, **how: Any) -> Self:
         """Fit the steps in their order; ``how`` goes to the last one."""
-        pipeline, made, costs = self._fitted_front(X, y)
+        pipeline, made, costs, front = self._fitted_front(X, y)
         pipeline.steps[-1][1].fit(made, y, **how)
-        self.best_estimator_ = PricedModel(pipeline, costs)
+        priced = PricedModel(pipeline, costs)
+        self.best_estimator_ = priced if front is None else priced.behind(front)
         return self
 
     def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """The trade-off of the last step on what the others make of the table."""
-        pipeline, made, _ = self._fitted_front(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorthwhileWarning)  # said when the pipeline is fitted
+            pipeline, made, _, _ = self._fitted_front(X, y)
         name, model = pipeline.steps[-1]
         return [
             {f"{name}__{parameter}": value for parameter, value in point.items()}
             for point in model.trade_off_grid(made, y)
         ]
 
-    def _fitted_front(self, X: Any, y: Any) -> tuple[Pipeline, Any, Costs]:
-        """A copy with all steps fitted but the last, which has its prices; what they make; the prices of X."""
+    def _fitted_front(self, X: Any, y: Any) -> tuple[Pipeline, Any, Costs, Front | None]:
+        """A copy with all steps fitted but the last, which has its prices; what they make, and how; the prices."""
         pipeline = clone(self.estimator)
-        names = column_names(X)
-        costs = Costs.of(self.costs, _num_features(X), names)
+        costs = Costs.of(self.costs, _num_features(X), column_names(X))
         *before, (_, model) = pipeline.steps
-        made = Pipeline(before).fit_transform(X, y) if before else X
-        if before:
-            model.set_params(costs=PricedModel(pipeline, costs).input_costs(made, X))
-        return pipeline, made, costs
+        if not before:
+            return pipeline, X, costs, None
+        made = Pipeline(before).fit_transform(X, y)
+        front = PricedModel(pipeline, costs).front_of(made, X)
+        model.set_params(costs=fed_costs(costs, front))
+        return pipeline, made, costs, front
 
     def at(self, **where: Any) -> PricedPipeline:
         """The same pipeline with its last step elsewhere on its trade-off."""

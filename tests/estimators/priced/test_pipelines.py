@@ -356,12 +356,12 @@ def test_a_level_without_a_number_is_refused_where_the_model_takes_none(table, m
 
 def test_searches_over_pipelines_speak_of_source_columns(table, tmp_path):
     X, y = table
-    miser = worthwhile.GreedyMiserClassifier(n_rounds=5, costs=COSTS, min_samples_leaf=5)
-    front = FRONTS["one-hot, dense"]()
+    miser = worthwhile.GreedyMiserClassifier(n_rounds=20, costs=COSTS, min_samples_leaf=5)
     search = worthwhile.BudgetSearchCV(
-        make_pipeline(front, miser),
-        budget=20,
-        trade_off=[{"greedymiserclassifier__lam": lam} for lam in (0.0, 0.01)],
+        make_pipeline(FRONTS["one-hot, dense"](), miser),
+        budget=25,
+        trade_off=[{"greedymiserclassifier__lam": lam} for lam in (0.0, 0.001, 0.01)],
+        scoring="neg_log_loss",
         cv=2,
         refine=0,
         tune=0,
@@ -369,13 +369,43 @@ def test_searches_over_pipelines_speak_of_source_columns(table, tmp_path):
     ).fit(X, y)
     assert search.costs_.features == tuple(X.columns)
     assert search.frontier_.unit == COSTS.unit
-    assert search.acquired(X).shape == X.shape
+    # What it is and buys, with nothing but the pipeline of scikit-learn and the miser behind it.
+    pipeline = search.best_estimator_.best_estimator_.model
+    made = pipeline[:-1].transform(X)
+    np.testing.assert_array_equal(search.predict_proba(X), pipeline[-1].predict_proba(made))
+    names = [name.split("__")[1] for name in pipeline[0].get_feature_names_out()]
+    source = [list(X.columns).index(name.split("_")[0]) for name in names]
+    expected = np.zeros(X.shape, dtype=bool)
+    for row, place in zip(*np.nonzero(pipeline[-1].acquired(made)), strict=True):
+        expected[row, source[place]] = True
+    np.testing.assert_array_equal(search.acquired(X), expected)
+    assert expected[:, 3:].any(), "text is bought"
+    assert (search.predict(X) == y).mean() > 0.75
     bills = [COSTS.price(X.columns[row].tolist()) for row in search.acquired(X)]
     assert search.cost(X).tolist() == pytest.approx(bills)
+    assert 0 < search.cost(X).mean() <= 25
     assert set(search.session(budget=20).ask()) <= set(X.columns)
     search.save(tmp_path / "model")
     again = worthwhile.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", ["linear tree", "dynamic", "cascade", "forest"])
+def test_others_of_ours_behind_an_encoder(table, kind):
+    """Policies that know more than they asked for would decide otherwise: batches and sessions agree."""
+    X, y = table
+    last = {
+        "linear tree": lambda: worthwhile.SubmodularTreeClassifier(max_depth=2, budget=12),
+        "dynamic": lambda: worthwhile.DynamicSelectionClassifier(max_iter=1, random_state=0),
+        "cascade": lambda: worthwhile.CascadeClassifier(n_stages=2, random_state=0),
+        "forest": lambda: worthwhile.BudgetedForestClassifier(n_trees=3, random_state=0),
+    }[kind]()
+    pipeline = make_pipeline(FRONTS["one-hot, dense"](), last).fit(X, y)
+    priced = PricedModel(pipeline, COSTS)
+    made = pipeline[:-1].transform(X)
+    if not priced.policy_.chooses_by_price:  # which other prices were given to learn
+        np.testing.assert_allclose(priced.predict_proba(X), pipeline[-1].predict_proba(made))
+    check_contract(priced, X, rows=3)
 
 
 def test_the_trade_off_of_a_pipeline_is_that_of_its_last_step(table):

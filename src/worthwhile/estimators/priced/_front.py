@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -146,6 +147,13 @@ def _transform(transformer: Any, shape: Shape, rows: Floats) -> Floats:
         return front.transformed(rows)
 
 
+def _values_to_try(column: Column) -> list[float]:
+    """All codes of a category and one more; some numbers."""
+    if column.kind == "category":
+        return [float(code) for code in range(len(column.levels) + 1)]
+    return list(PROBES)
+
+
 class _Trial:
     """Tries a transformer out, one column at a time, against what is thought of it."""
 
@@ -156,14 +164,15 @@ class _Trial:
 
     def front(self) -> Front:
         """Try every column, and keep as plain arrays what is known for sure."""
-        columns = list(map(self.shape.columns.__getitem__, range(len(self.shape.columns))))
+        columns = [self.shape.columns[c] for c in range(len(self.shape.columns))]
         empties = self._alone({c: [np.nan] for c in range(len(columns))})
-        self.no_empty = np.array([row is None for row in empties], dtype=bool)
+        self.no_empty = np.array([row[0] is None for row in empties.values()], dtype=bool)
+        tried = self._alone({c: _values_to_try(column) for c, column in enumerate(columns)})
         for c, column in enumerate(columns):
             if column.kind == "category":
-                columns[c] = self._try_category(c, column, empties[c])
+                columns[c] = self._try_category(c, column, tried[c], empties[c][0])
             else:
-                self._try_number(c, empties[c])
+                self._try_number(c, tried[c], empties[c][0])
         shape = replace(self.shape, columns=Columns(columns))
         sources = [tuple(sorted(feed.sources)) for feed in self.feeds]
         ops, tables, constants = {}, {}, {}
@@ -184,13 +193,21 @@ class _Trial:
             row[column] = value
         return _transform(self.transformer, self.shape, rows)
 
-    def _alone(self, values: dict[int, list[float]]) -> list[Floats | None]:
-        """Inputs with one column changed, for each column; None where the transformer refuses that."""
+    def _alone(self, values: dict[int, list[float]]) -> dict[int, list[Floats | None]]:
+        """Inputs with one column changed, by column; None where the transformer refuses that.
+
+        All in one call, which takes as long as one row; where that is refused, one by one.
+        """
         changes = [(c, value) for c, several in values.items() for value in several]
+        rows: Iterable[Floats | None]
         try:
-            return list(self._rows(changes))
+            rows = list(self._rows(changes))
         except Exception:
-            return [self._one(change) for change in changes]
+            rows = [self._one(change) for change in changes]
+        found: dict[int, list[Floats | None]] = {c: [] for c in values}
+        for (c, _), row in zip(changes, rows, strict=True):
+            found[c].append(row)
+        return found
 
     def _one(self, change: tuple[int, float]) -> Floats | None:
         try:
@@ -198,10 +215,10 @@ class _Trial:
         except Exception:
             return None
 
-    def _try_category(self, place: int, column: Column, empty: Floats | None) -> Column:
+    def _try_category(
+        self, place: int, column: Column, rows: list[Floats | None], empty: Floats | None
+    ) -> Column:
         """A table of what becomes of each level, of others, and of nothing."""
-        codes = [float(code) for code in range(len(column.levels) + 1)]
-        rows = self._alone({place: codes})
         self._compare(place, [row for row in rows if row is not None])
         nothing = np.full(len(self.base), np.nan)
         other = rows[-1] is not None
@@ -209,9 +226,8 @@ class _Trial:
         self.tables[place] = np.array([*found, nothing if empty is None else empty])
         return Column("category", column.levels, other)
 
-    def _try_number(self, place: int, empty: Floats | None) -> None:
+    def _try_number(self, place: int, rows: list[Floats | None], empty: Floats | None) -> None:
         """Whether it feeds no other inputs than was thought, and operations give the same bits."""
-        rows = self._alone({place: list(PROBES)})
         seen = [(value, row) for value, row in zip(PROBES, rows, strict=True) if row is not None]
         if empty is not None:
             seen.append((np.nan, empty))

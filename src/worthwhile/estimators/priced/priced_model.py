@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from operator import is_
 from typing import Any
@@ -37,7 +36,6 @@ from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_no
 from worthwhile.estimators.priced._snapshot import Snapshot
 from worthwhile.estimators.priced._xgboost import from_xgboost
 from worthwhile.estimators.reading import column_names
-from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
@@ -186,8 +184,8 @@ class PricedModel(CostAware):
         plain = all(column["kind"] == "number" for column in front.columns.to_dict())
         return policy if plain else policy.with_columns(front.columns)
 
-    def input_costs(self, made: Any, X: Any) -> Costs:
-        """Prices of the inputs of a pipeline's last step, before that is fitted.
+    def front_of(self, made: Any, X: Any) -> Front:
+        """How a pipeline makes the inputs of its last step, before that is fitted.
 
         Parameters
         ----------
@@ -196,22 +194,23 @@ class PricedModel(CostAware):
         X : array or frame
             The training data.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WorthwhileWarning)  # said when the pipeline is used
-            names = column_names(X)
-            columns = Columns.learn(made) if is_frame(made) or hasattr(made, "dtype") else None
-            front = self._front(_num_features(X), names, None, columns)
-        return fed_costs(Costs.of(self.costs, _num_features(X), names), front)
+        columns = Columns.learn(made) if is_frame(made) or hasattr(made, "dtype") else None
+        return self._front(_num_features(X), column_names(X), None, columns)
+
+    def behind(self, front: Front) -> PricedModel:
+        """Itself, with the way through its preprocessing known."""
+        costs = Costs.of(self.costs, len(front.columns), front.names)
+        self._policy = self._over(front, costs)
+        self._seen = Snapshot(self.model)
+        self._seen_with = (self.costs, self.fallback, self.background)
+        return self
 
     def with_last(self, pipeline: Pipeline) -> PricedModel:
         """The same preprocessing with another last step, without looking through it again."""
         policy = self.policy_
         assert isinstance(policy, PipelinePolicy)
         twin = PricedModel(pipeline, policy.costs, self.fallback, self.background)
-        twin._policy = twin._over(policy.front, policy.costs)
-        twin._seen = Snapshot(pipeline)
-        twin._seen_with = (twin.costs, twin.fallback, twin.background)
-        return twin
+        return twin.behind(policy.front)
 
     def _from_file(self) -> Policy | None:
         """The policy of the file that the model was read from, with the prices of now.
