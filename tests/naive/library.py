@@ -78,7 +78,7 @@ def goes_left(data, feature, cut, rows):
 def grow(data, kind, columns):
     """The trees as nested tuples, and the votes of those that did not see a row."""
     draws, columns, n = Draws(kind.seed), list(columns), len(data.slot)
-    rows = np.arange(n)
+    rows = np.arange(kind.n_pool)
     votes, asked, trees = np.zeros((n, kind.n_outputs)), np.zeros(n, int), []
 
     def build(own):
@@ -98,11 +98,11 @@ def grow(data, kind, columns):
 
     for _ in range(kind.n_trees):
         for i in range(kind.n_sample):
-            j = i + draws.below(n - i)
+            j = i + draws.below(kind.n_pool - i)
             rows[i], rows[j] = rows[j], rows[i]
         tree = build(np.sort(rows[: kind.n_sample]))
         trees.append(tree)
-        for row in rows[kind.n_sample :]:
+        for row in [*rows[kind.n_sample :], *range(kind.n_pool, n)]:
             at = tree
             while isinstance(at, tuple):
                 at = at[2] if goes_left(data, at[0], at[1], np.array([row]))[0] else at[3]
@@ -162,9 +162,9 @@ def cells(codes, targets, handicap, least, most, needed):
 
 def induce(payoff, cell, first, edges, allowed, rate, prior, caution):
     """Choice of every cell: an edge (node, target, price) by number, -1 to stop; and the values."""
-    n_nodes, n = payoff.shape
+    n = payoff.shape[1]
     choice, value = np.full(first[-1], -1), payoff.copy()
-    for node in reversed(range(n_nodes)):
+    for node in reversed(np.flatnonzero(allowed)):
         own = cell[node] + first[node]
         for c in range(first[node], first[node + 1]):
             best = 0.0

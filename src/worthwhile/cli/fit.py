@@ -39,11 +39,21 @@ def register(app: typer.Typer) -> None:
 def fit(
     data: Data,
     target: Target,
-    budget: Annotated[float, typer.Option(help="Largest mean bill per row.", show_default=False)],
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest mean bill per row; without it, the cheapest model that is about the best.",
+            show_default=False,
+        ),
+    ] = None,
     costs: Prices = None,
     method: Annotated[
-        str, typer.Option(help="Method by name, or 'auto' to compare and take the best.")
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="'budget', one training that needs no choice; another method by name; or 'auto' to compare all, "
+            "which takes long. Without it 'budget', or 'auto' with --scoring, --positive or --qid."
+        ),
+    ] = None,
     output: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path(
         "model.worthwhile"
     ),
@@ -54,6 +64,10 @@ def fit(
     positive: Positive = None,
     class_weight: ClassWeight = None,
     qid: Query = None,
+    time: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which training of 'budget' begins no further stage."),
+    ] = None,
     categorical: Categorical = None,
     dates: Dates = None,
     rows: MostRows = MOST_ROWS,
@@ -63,7 +77,7 @@ def fit(
         bool, typer.Option("--force", help="Replace the model file if it exists.")
     ] = False,
 ) -> None:
-    """Find the best model whose mean bill stays within a budget, and store it.
+    """Learn the best model whose mean bill stays within a budget, and store it.
 
     Example: worthwhile fit heart.csv --target disease --costs costs.yaml --budget 60
 
@@ -71,38 +85,84 @@ def fit(
 
     Documents to rank: worthwhile fit pages.csv --target relevance --qid query --budget 3
     """
-    from worthwhile.frontier import BudgetSearchCV, make_method
-
     with explained():
         check_output(output, force=force)
+        special = [
+            name
+            for name, value in (("--scoring", scoring), ("--positive", positive), ("--qid", qid))
+            if value is not None
+        ]
+        method = method or ("auto" if special else "budget")
+        if method == "budget" and special:
+            raise ValueError(
+                f"{special[0]} is given: --method budget is best in right answers or squared error; name another."
+            )
+        if method != "budget" and budget is None:
+            raise ValueError(f"--budget is missing: --method {method} needs one.")
+        if method != "budget" and time is not None:
+            raise ValueError(f"--time is given: only --method budget can stop early, not {method}.")
         task = Task(data, target, costs, categorical, dates, qid)
         X, y, prices = task.read(rows, seed)
         wish = Wish.read(scoring, positive, class_weight, y, task.queries)
-        name = _best_method(X, y, prices, budget, seed, wish) if method == "auto" else method
-        estimator = make_method(name, X, y, prices, seed, qid=wish.qid, weight=wish.weight)
-        search = BudgetSearchCV(
-            estimator, budget, confidence=confidence, scoring=wish.scoring, positive=wish.positive, verbose=1
-        )  # fmt: skip
-        search.fit(X, y, sample_weight=wish.weight, qid=wish.qid)
-        search.save(output)
-        summary = {
-            "method": name,
-            "model": str(output),
-            "score": search.best_score_,
-            "mean_bill": search.expected_cost_,
-            "bound": search.best_bound_,
-            "params": search.tuned_params_,
-        }
-        if as_json:
-            print_json(summary)
-            return
-        bill, bound = (
-            money(value, prices.unit) for value in (search.expected_cost_, search.best_bound_)
+        keeps = Keeps(budget, confidence, seed, time)
+        model, found = (
+            keeps.train(X, y, prices, wish)
+            if method == "budget"
+            else keeps.search(method, X, y, prices, wish)
         )
+        model.save(output)
+        if as_json:
+            print_json({"model": str(output), **found})
+            return
+        bill, bound = (money(found[key], prices.unit) for key in ("mean_bill", "bound"))
         notes.print(
-            f"Wrote {output}: {name}, validation score {search.best_score_:.4f}, mean bill about {bill} "
+            f"Wrote {output}: {found['method']}, validation score {found['score']:.4f}, mean bill about {bill} "
             f"(at most {bound} on new rows with {confidence:.0%} confidence)."
         )
+
+
+@dataclass(frozen=True)
+class Keeps:
+    """What a model has to keep to, and how it is found."""
+
+    budget: Any
+    confidence: float
+    seed: int
+    time: float | None
+
+    def train(self, X: Any, y: Any, prices: Any, wish: Wish) -> tuple[Any, dict[str, Any]]:
+        """One training that has the whole frontier, and what it says about the point in use."""
+        from worthwhile.frontier import make_method
+
+        model = make_method("budget", X, y, prices, self.seed)
+        model.set_params(
+            budget=self.budget, confidence=self.confidence, time_limit=self.time,
+            cross_validated=True, verbose=1,
+        )  # fmt: skip
+        line = model.fit(X, y, sample_weight=wish.weight).frontier_.iloc[model.point_]
+        return model.set_params(verbose=0), {
+            "method": "budget", "score": float(line["score"]), "mean_bill": float(line["cost"]),
+            "bound": float(line["bound"]), "params": {"max_stages": model.training_stages_},
+        }  # fmt: skip
+
+    def search(
+        self, method: str, X: Any, y: Any, prices: Any, wish: Wish
+    ) -> tuple[Any, dict[str, Any]]:
+        """The best of a sweep, and what was found about it."""
+        from worthwhile.frontier import BudgetSearchCV, make_method
+
+        name = method
+        if method == "auto":
+            name = _best_method(X, y, prices, self.budget, self.seed, wish)
+        estimator = make_method(name, X, y, prices, self.seed, qid=wish.qid, weight=wish.weight)
+        search = BudgetSearchCV(
+            estimator, self.budget, confidence=self.confidence, scoring=wish.scoring, positive=wish.positive, verbose=1
+        )  # fmt: skip
+        search.fit(X, y, sample_weight=wish.weight, qid=wish.qid)
+        return search, {
+            "method": name, "score": search.best_score_, "mean_bill": search.expected_cost_,
+            "bound": search.best_bound_, "params": search.tuned_params_,
+        }  # fmt: skip
 
 
 @dataclass

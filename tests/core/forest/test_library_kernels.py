@@ -37,13 +37,14 @@ def same(a, b):
 
 @pytest.mark.parametrize("random", [False, True])
 @pytest.mark.parametrize("numbers", [False, True])
-@pytest.mark.parametrize("n_sample", [20, 45])
-def test_a_tree_is_the_slow_one(random, numbers, n_sample):
+@pytest.mark.parametrize(("n_pool", "n_sample"), [(60, 20), (60, 45), (48, 30)])
+def test_a_tree_is_the_slow_one(random, numbers, n_pool, n_sample):
     for seed in range(12):
         data = table(seed, lost=seed % 2 == 0, numbers=numbers)
         kind = Kind(
-            1 if numbers else 3, 1, n_sample, 2, 1 + seed % 3, random, np.uint64(1000 + seed)
-        )
+            1 if numbers else 3, 1, n_pool, n_sample, 2, 1 + seed % 3, random,
+            np.uint64(1000 + seed),
+        )  # fmt: skip
         votes, asked = np.zeros((60, kind.n_outputs)), np.zeros(60, np.int32)
         arrays = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
         trees, expected, times = naive.grow(data, kind, range(4))
@@ -54,7 +55,7 @@ def test_a_tree_is_the_slow_one(random, numbers, n_sample):
 
 def test_rows_vote_only_in_trees_that_did_not_see_them():
     data = table(0)
-    kind = Kind(3, 30, 40, 2, 1, False, np.uint64(7))
+    kind = Kind(3, 30, 60, 40, 2, 1, False, np.uint64(7))
     votes, asked = np.zeros((60, 3)), np.zeros(60, np.int32)
     grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
     assert asked.sum() == 30 * 20
@@ -69,9 +70,21 @@ def test_rows_vote_only_in_trees_that_did_not_see_them():
     assert votes[:, 2].sum() > 0
 
 
+def test_rows_outside_the_pool_vote_in_every_tree_and_are_never_grown_on():
+    data = table(0)
+    kind = Kind(3, 30, 50, 40, 2, 1, False, np.uint64(7))
+    votes, asked = np.zeros((60, 3)), np.zeros(60, np.int32)
+    before = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+    assert (asked[50:] == 30).all()
+    assert asked[:50].sum() == 30 * 10
+    data.slot[50:] = (data.slot[50:] + 1) % 3
+    after = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+
+
 def test_a_part_of_the_rows_does_not_change_with_what_others_run():
     data = table(3)
-    kind = Kind(3, 5, 40, 2, 1, False, np.uint64(7))
+    kind = Kind(3, 5, 60, 40, 2, 1, False, np.uint64(7))
     found = []
     for _ in range(2):
         votes, asked = np.zeros((60, 3)), np.zeros(60, np.int32)

@@ -33,8 +33,8 @@ Rows = group(
 
 Kind = group(
     __name__, "Kind",
-    n_outputs="int64", n_trees="int64", n_sample="int64", n_tried="int64", min_leaf="int64",
-    random="boolean", seed="uint64",
+    n_outputs="int64", n_trees="int64", n_pool="int64", n_sample="int64", n_tried="int64",
+    min_leaf="int64", random="boolean", seed="uint64",
 )  # fmt: skip
 
 
@@ -178,8 +178,9 @@ def grow(data, kind, columns, votes, asked):
     ----------
     data : Rows
     kind : Kind
-        ``n_sample`` rows a tree, ``n_tried`` columns that differ a node, at least ``min_leaf`` rows
-        a leaf; ``random``: one random cut a column instead of the best.
+        ``n_sample`` rows a tree, drawn from the first ``n_pool`` (the others vote in every tree),
+        ``n_tried`` columns that differ a node, at least ``min_leaf`` rows a leaf; ``random``: one
+        random cut a column instead of the best.
     columns : int32 (m,)
         Columns to split on; put in another order.
     votes : float64 (n, n_outputs)
@@ -204,7 +205,7 @@ def grow(data, kind, columns, votes, asked):
     n, n_columns, n_outputs = data.slot.shape[0], columns.shape[0], kind.n_outputs
     state = np.empty(1, np.uint64)
     state[0] = kind.seed
-    rows = np.arange(n)
+    rows = np.arange(kind.n_pool)
     keys, order, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64)
     slot, amount, weight = np.empty(n, np.int64), np.empty(n), np.empty(n)
     total, left, right = np.empty(n_outputs), np.empty(n_outputs), np.empty(n_outputs)
@@ -296,7 +297,7 @@ def grow(data, kind, columns, votes, asked):
             leaves += 1
             start[leaves] = entries
         for i in range(kind.n_sample, n):
-            row = rows[i]
+            row = rows[i] if i < kind.n_pool else i
             leaf = child[_walk(data.codes, data.missing, feature, cut, child, root[tree], row)]
             for entry in range(start[leaf], start[leaf + 1]):
                 votes[row, held[entry]] += share[entry]

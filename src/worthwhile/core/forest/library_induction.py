@@ -29,7 +29,7 @@ def induce(library, allowed, rate, prior, caution, choice):
     ----------
     library : Library
     allowed : bool (nodes,)
-        Nodes that may be gone to.
+        Nodes that may be gone to; at the others every row stops.
     rate : float
         What a unit of money is worth, in units of the payoff.
     prior : float
@@ -47,6 +47,8 @@ def induce(library, allowed, rate, prior, caution, choice):
     for node in range(n_nodes - 1, -1, -1):
         low, cells = library.first[node], library.first[node + 1] - library.first[node]
         choice[low : low + cells] = -1
+        if not allowed[node]:
+            continue
         best[:cells] = 0.0
         counts[:cells] = 0.0
         for i in range(n):

@@ -20,24 +20,28 @@ def add_votes(X, rows, nodes, root, start, held, share, raw, low, high):
 
     ``raw`` must come in as zeros; a row's sums run in the order of the trees.
     """
-    at = np.empty(BLOCK, np.int64)
+    at, moving = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     for first in range(low, high, BLOCK):
         last = min(first + BLOCK, high)
         for tree in range(root.shape[0]):
+            top = root[tree]
             for j in range(last - first):
-                at[j] = root[tree]
-            walking = True
-            while walking:
-                walking = False
-                for j in range(last - first):
+                at[j], moving[j] = top, j
+            count = last - first if nodes[top]["feature"] >= 0 else 0
+            while count > 0:
+                kept = 0
+                for m in range(count):
+                    j = moving[m]
                     node = nodes[at[j]]
-                    if node["feature"] >= 0:
-                        x = X[rows[first + j], node["feature"] >> 1]
-                        left = x <= node["threshold"]
-                        if x != x:
-                            left = (node["feature"] & 1) == 1
-                        at[j] = node["child"] + (0 if left else 1)
-                        walking = True
+                    x = X[rows[first + j], node["feature"] >> 1]
+                    left = x <= node["threshold"]
+                    if x != x:
+                        left = (node["feature"] & 1) == 1
+                    following = node["child"] + (0 if left else 1)
+                    at[j] = following
+                    moving[kept] = j  # stays in the list only if it has not come to a leaf
+                    kept += 1 if nodes[following]["feature"] >= 0 else 0
+                count = kept
             for j in range(last - first):
                 leaf = nodes[at[j]]["child"]
                 for entry in range(start[leaf], start[leaf + 1]):

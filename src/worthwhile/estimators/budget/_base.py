@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from numbers import Integral
+from numbers import Integral, Real
+from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,13 +15,15 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
+from worthwhile._progress import progress
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
 from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
-from worthwhile.estimators.budget._fit import Workshop
-from worthwhile.estimators.budget._forests import Table
+from worthwhile.estimators.budget._fit import MOST_STAGES, Training
+from worthwhile.estimators.budget._forests import Shape, Table
 from worthwhile.estimators.budget._payoff import Payoff
+from worthwhile.estimators.budget._stages import Stages
 from worthwhile.policy.base import Policy
 from worthwhile.policy.library import LibraryPolicy
 from worthwhile.policy.output import Output
@@ -29,14 +32,16 @@ from worthwhile.promise import Evidence, Figure, Promise
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-SURE = 1.645
-"""Standard errors below a budget that the mean bill of a point must stay: 95 % of all times."""
-
 REMEMBERED = 2000
 """Training rows that are kept, to say how the values are spread that a point buys."""
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_trees": [Interval(Integral, 1, None, closed="left")],
+    "cross_validated": ["boolean"],
+    "confidence": [Interval(Real, 0.5, 1, closed="left")],
+    "max_stages": [None, Interval(Integral, 0, None, closed="left")],
+    "time_limit": [None, Interval(Real, 0, None, closed="left")],
+    "verbose": ["verbose"],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
@@ -50,14 +55,20 @@ class BudgetModel(CostAware):
     every_stage_differs: ClassVar[bool] = True
     frontier_: pd.DataFrame
     n_stages_: int
+    training_stages_: int
     point_: int
-    _workshop: Workshop
+    _training: Training
     _truth: tuple[Array, Floats]
     _sample: Floats
 
     budget: Any
     errors: Any
     n_trees: int
+    cross_validated: bool
+    confidence: float
+    max_stages: int | None
+    time_limit: float | None
+    verbose: int
     n_jobs: int | None
     random_state: Any
 
@@ -74,25 +85,33 @@ class BudgetModel(CostAware):
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
         self._truth = (truth, table.weight)
         payoff = self._payoff(*self._truth)
-        self._workshop = Workshop(table, payoff, costs, self.n_trees, threads, seed)
+        shape, most = Shape(self.n_trees, seed), MOST_STAGES
+        with progress("stages", most, shown=self.verbose > 0) as advance:
+            stages = Stages(self.max_stages, self.time_limit, advance)
+            self._training = Training(
+                table, payoff, costs, shape, stages, threads, cross_validated=self.cross_validated
+            )
+            advance(most - stages.asked)
+        self.training_stages_ = stages.done
         return self._decide(costs, threads)
 
     def _decide(self, costs: Costs, threads: Threads) -> Self:
         """Make the policies, with what has been grown."""
         payoff = self._payoff(*self._truth)
-        fitted = self._workshop.solve(payoff, threads)
-        points = fitted.points
+        fitted = self._training.solve(payoff, threads)
+        said = fitted.promise
         self.frontier_ = pd.DataFrame(
             {
-                "cost": points.bill,
-                "cost_error": points.bill_error,
-                "score": points.score,
-                "score_error": points.score_error,
-                "rate": points.rate,
+                "cost": said.bill,
+                "cost_error": said.bill_error,
+                "bound": said.bill + NormalDist().inv_cdf(self.confidence) * said.bill_error,
+                "score": said.score,
+                "score_error": said.score_error,
+                "rate": fitted.library.rate,
             }
         )
         if payoff.in_money:
-            self.frontier_["total"] = points.bill - points.score
+            self.frontier_["total"] = said.bill - said.score
         self.n_stages_ = len(self.frontier_)
         output, errors = self._output()
         self.policy_ = LibraryPolicy(costs, output, fitted.library, 0, errors)
@@ -105,18 +124,19 @@ class BudgetModel(CostAware):
         """
         lines = self.frontier_
         limit = budget_quanta(budget)
-        score = lines["score"].to_numpy()
-        if "total" in lines:
-            score = -lines["total"].to_numpy()
         safe = np.ones(len(lines), dtype=bool)
         if limit is not None:
-            sure = lines["cost"] + SURE * lines["cost_error"]
-            safe = sure.to_numpy() <= as_float(limit)
-            safe[0] |= not safe.any()
-        best = int(np.flatnonzero(safe)[np.argmax(score[safe])])
-        if limit is not None or "total" in lines:
-            return best
-        return int(np.argmax(score >= score[best] - lines["score_error"].iloc[best]))
+            # From the cheapest on up to the first that may not keep it: so the confidence is that of
+            # one line, though one of many is chosen.
+            safe = np.logical_and.accumulate(lines["bound"].to_numpy() <= as_float(limit))
+            safe[0] = True
+        if "total" in lines:
+            return int(np.argmin(lines["total"].to_numpy()[safe]))
+        score = lines["score"].to_numpy()[safe]
+        if limit is None:
+            return int(np.argmax(score >= score[-1] - lines["score_error"].iloc[-1]))
+        # Scores do not fall: of equal ones the dearest, unless nothing is better than the cheapest.
+        return len(score) - 1 if score[-1] > score[0] else 0
 
     def _at(self, budget: Any, stage: int | None) -> Self:
         """A copy at another point of the same frontier."""
@@ -134,7 +154,7 @@ class BudgetModel(CostAware):
     def _at_errors(self, **prices: Any) -> Self:
         """A copy that decides by other prices of errors; nothing is grown again."""
         self._check_fitted()
-        if not hasattr(self, "_workshop"):
+        if not hasattr(self, "_training"):
             raise ValueError(
                 "the model was read from a file, which holds the rules for its own prices of errors: call "
                 "at(errors=...) before save."

@@ -1,36 +1,57 @@
-"""From a table to a library: lists, nodes, policies."""
+"""From a table to a library: lists, nodes, policies, and what they will cost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
-from worthwhile.estimators.budget._forests import Table, no_trees
+from worthwhile.estimators.budget._forests import Shape, Table, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
-from worthwhile.estimators.budget._nodes import Node, grow_nodes
+from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
 from worthwhile.estimators.budget._parts import Part, find_parts
 from worthwhile.estimators.budget._payoff import Payoff
+from worthwhile.estimators.budget._promise import (
+    FOLDS,
+    Promise,
+    deal_folds,
+    promise,
+    smoothed,
+)
 from worthwhile.estimators.budget._search import Columns, Search, Shop
+from worthwhile.estimators.budget._stages import Stages
 from worthwhile.estimators.budget._tables import join_tables
 from worthwhile.policy.library import Library
+
+Array = npt.NDArray[Any]
+
+LEAST_ROWS, MOST_ROWS = 20, 5000
+"""Of fewer rows none can be spared to judge by; of more some are left that no choice was made on."""
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
 
+POWERS = (1.0, 0.5, 0.0)
+"""Lists are by gain over these powers of the price, where prices differ."""
+
+MOST_STAGES = len(POWERS) + FOLDS - 1
+"""Further lists, parts of the rows, further folds; counted whether there is anything to do or not."""
+
 
 @dataclass(frozen=True)
 class Fitted:
-    """A library and its points."""
+    """A library, and what is promised of its points."""
 
     library: Library
-    points: Points
+    promise: Promise
 
 
-class Workshop:
-    """What policies are made from: nodes and their answers to training rows.
+class Training:
+    """All that policies are made from, and judged by.
 
     Parameters
     ----------
@@ -38,48 +59,102 @@ class Workshop:
     payoff : Payoff
         What answers are worth in the search; policies may be made for another.
     costs : Costs
-    n_trees, seed : int
+    shape : Shape
+    stages : Stages
+        The first list, its forests and the first fold are made whatever it says.
     threads : Threads
+    cross_validated : bool
+        Whether few rows are judged by folds; otherwise by themselves, which flatters.
     """
 
     def __init__(
-        self, table: Table, payoff: Payoff, costs: Costs, n_trees: int, threads: Threads, seed: int
-    ) -> None:
+        self, table: Table, payoff: Payoff, costs: Costs, shape: Shape, stages: Stages,
+        threads: Threads, *, cross_validated: bool,
+    ) -> None:  # fmt: skip
         shop = Shop(costs)
-        search = Search(table, payoff, shop, threads, seed)
-        prices = costs.flat.alone
-        powers = (1.0,) if len(np.unique(prices[prices > 0])) <= 1 else (1.0, 0.5, 0.0)
-        lists = list(dict.fromkeys(tuple(search.forward(power)) for power in powers))
-        split = find_parts(table, payoff, shop, threads, seed)
-        sets = _sets_of(shop, search, lists)
+        self._own = Workshop(table, payoff, shop, shape, stages, threads)
+        made = stages.done
+        self._folds: list[tuple[Array, Workshop]] = []
+        if not cross_validated or not LEAST_ROWS <= table.n_rows <= MOST_ROWS:
+            return
+        # Kinds of forests are taken over and there are fewer trees: a fold costs half as much.
+        shape = shape._replace(
+            n_trees=-(-shape.n_trees * 2 // 3), search_trees=shape.search_trees // 2,
+            search_rows=shape.search_rows // 2, styles=self._own.styles,
+        )  # fmt: skip
+        for rows, n_pool in deal_folds(table.slot, shape.seed):
+            if not self._folds or stages.go("folds"):
+                part, own = table.holding_out(rows, n_pool), payoff.part(rows)
+                same = Stages(made, None, lambda *_: None)
+                self._folds.append((rows, Workshop(part, own, shop, shape, same, threads)))
+
+    def solve(self, payoff: Payoff, threads: Threads) -> Fitted:
+        """All policies for a payoff, by what they will cost; nothing is grown again."""
+        own = self._own.induction(payoff, threads)
+        points = own.points(threads)
+        judged = []
+        for rows, fold in self._folds:
+            other = fold.induction(payoff.part(rows), threads)
+            found = other.points(threads)
+            judged.append((found, other.seen(found)))
+        judged = judged or [(points, own.seen(points))]
+        said = promise(points, own.range_of_bills(points), judged)
+        order = np.argsort(said.bill, kind="stable")
+        said = said.some(order)
+        said = replace(said, score=smoothed(said.score))
+        return Fitted(self._own.join(own, points.some(order)), said)
+
+
+class Workshop:
+    """What policies are made from: nodes and their answers to training rows.
+
+    Parameters as those of :class:`Training`, and the shop, which remembers.
+    """
+
+    def __init__(
+        self, table: Table, payoff: Payoff, shop: Shop, shape: Shape, stages: Stages,
+        threads: Threads,
+    ) -> None:  # fmt: skip
+        seed = shape.seed
+        search = Search(table, payoff, shop, threads, shape)
+        prices = shop.costs.flat.alone
+        alike = len(np.unique(prices[prices > 0])) <= 1
+        lists = {tuple(search.forward(POWERS[0])): None}
+        for power in POWERS[1:]:
+            if stages.go("lists") and not alike:
+                lists.setdefault(tuple(search.forward(power)))
+        split = find_parts(table, payoff, shop, threads, seed) if stages.go("parts") else None
+        sets = _sets_of(shop, search, list(lists))
         if split is not None:
             sets.setdefault(split[0])
         prior = np.broadcast_to(table.prior, (table.n_rows, table.n_outputs))
         found = [Node(frozenset(), no_trees(), prior)]
-        found += grow_nodes(table, payoff, [s for s in sets if s], n_trees, threads, seed)
+        found += grow_nodes(table, payoff, [s for s in sets if s], shape, threads)
         chains = [[node for node in found if node.columns in order] for order in lists]
         if split is not None:
-            parts = _grow_parts(table, payoff, split[1], n_trees, threads, seed)
+            parts = _grow_parts(table, payoff, split[1], shape, threads)
             first = next(node for node in found if node.columns == split[0])
             chains += [[first, *chain] for chain in parts]
             found += [node for chain in parts for node in chain]
         price = dict(zip(map(id, found), shop.prices(n.columns for n in found), strict=True))
         found.sort(key=lambda n: (len(n.columns), price[id(n)], sorted(n.columns)))
         number = {id(node): i for i, node in enumerate(found)}
-        self._nodes, self._seed = found, seed
+        self._nodes, self._seed, self.styles = found, seed, usual_styles(found)
         self._lists = [sorted(number[id(node)] for node in chain) for chain in chains]
         self._price = np.array([price[id(node)] for node in found])
-        self._evaluation = costs.flat.evaluation * 1e-9
+        self._evaluation = shop.costs.flat.evaluation * 1e-9
         self._table = table
 
-    def solve(self, payoff: Payoff, threads: Threads) -> Fitted:
-        """All policies for a payoff; nothing is grown again."""
-        induction = Induction(
+    def induction(self, payoff: Payoff, threads: Threads) -> Induction:
+        """What choices for a payoff are made by."""
+        return Induction(
             self._table, payoff, self._nodes, self._lists, self._price, self._evaluation, threads,
             self._seed,
         )  # fmt: skip
-        points = induction.points(threads)
-        return Fitted(join_tables(self._table, self._nodes, induction, points), points)
+
+    def join(self, induction: Induction, points: Points) -> Library:
+        """Nodes and choices in one set of arrays."""
+        return join_tables(self._table, self._nodes, induction, points)
 
 
 def _sets_of(shop: Shop, search: Search, lists: list[tuple[Columns, ...]]) -> dict[Columns, None]:
@@ -92,7 +167,7 @@ def _sets_of(shop: Shop, search: Search, lists: list[tuple[Columns, ...]]) -> di
 
 
 def _grow_parts(
-    table: Table, payoff: Payoff, parts: list[Part], n_trees: int, threads: Threads, seed: int
+    table: Table, payoff: Payoff, parts: list[Part], shape: Shape, threads: Threads
 ) -> list[list[Node]]:
     """Forests for parts of the rows; for the others they have no answer but the usual one."""
     chains = []
@@ -100,9 +175,9 @@ def _grow_parts(
         own, judge = table.part(part.rows), payoff.part(part.rows)
         sets = list(dict.fromkeys(part.sets))
         chain = []
-        for node in grow_nodes(own, judge, sets, n_trees, threads, seed):
+        for node in grow_nodes(own, judge, sets, shape, threads):
             votes = np.tile(table.prior, (table.n_rows, 1))
             votes[part.rows] = node.votes
-            chain.append(Node(node.columns, node.trees, votes))
+            chain.append(Node(node.columns, node.trees, votes, node.style))
         chains.append(chain)
     return chains

@@ -56,6 +56,19 @@ SEARCHING = Style(5, False, False)
 """Of the forests that say what a purchase adds."""
 
 
+class Shape(NamedTuple):
+    """How much is grown: trees of a node, rows and trees that say what a purchase adds.
+
+    ``styles``: kinds of forests by number of columns; without them the kind that suits a set is looked for.
+    """
+
+    n_trees: int
+    seed: int
+    search_rows: int = 2000
+    search_trees: int = 16
+    styles: dict[int, Style] | None = None
+
+
 class Table:
     """Training rows as codes, and what is to be predicted.
 
@@ -70,6 +83,11 @@ class Table:
         Weights of the rows.
     n_outputs : int
         Classes, or 1.
+
+    Attributes
+    ----------
+    n_pool : int
+        Rows to learn from, which come first; the others are held out, and answered by every tree.
     """
 
     def __init__(
@@ -100,7 +118,14 @@ class Table:
             mean = float(np.average(target, weights=weight))
             self.centre = np.array([mean, max(float(np.abs(target - mean).max()), 1e-300)])
             self.amount = weight * ((target - mean) / self.centre[1])
-        self.prior = self._absolute(np.bincount(self.slot, self.amount, n_outputs) / weight.sum())
+        self.n_pool = len(self.slot)
+        self.prior = self._prior()
+
+    def _prior(self) -> Floats:
+        """The answer to a row of which nothing is known."""
+        pool = slice(self.n_pool)
+        sums = np.bincount(self.slot[pool], self.amount[pool], self.n_outputs)
+        return self._absolute(sums / self.weight[pool].sum())
 
     def _absolute(self, votes: Floats) -> Floats:
         """Votes of trees as answers."""
@@ -114,11 +139,19 @@ class Table:
         return len(self.slot)
 
     def part(self, rows: Array) -> Table:
-        """Some of the rows."""
+        """Some of the rows, those to learn from first."""
         part = object.__new__(Table)
         part.__dict__.update(self.__dict__)
         part.codes = np.ascontiguousarray(self.codes[:, rows])
         part.slot, part.weight, part.amount = self.slot[rows], self.weight[rows], self.amount[rows]
+        part.n_pool = int((rows < self.n_pool).sum())
+        return part
+
+    def holding_out(self, rows: Array, n_pool: int) -> Table:
+        """All of these rows, of which the first ``n_pool`` may be learnt from."""
+        part = self.part(rows)
+        part.n_pool = n_pool
+        part.prior = part._prior()
         return part
 
     def thresholds(self, feature: Array, cut: Array) -> Floats:
@@ -132,22 +165,34 @@ class Table:
         self, columns: Sequence[int], style: Style, n_trees: int, n_sample: int, seed: int
     ) -> tuple[Trees, Floats]:
         """A forest on some columns, and the votes for each row of the trees that did not see it."""
-        m = len(columns)
-        tried = m if style.all_tried else max(1, round(m**0.5))
-        kind = Kind(
-            self.n_outputs, n_trees, n_sample, tried, min(style.min_leaf, max(1, n_sample // 4)),
-            style.random, np.uint64(seed),
-        )  # fmt: skip
-        rows = Rows(self.codes, self.missing, self.slot, self.amount, self.weight)
-        votes = np.zeros((self.n_rows, self.n_outputs))
-        asked = np.zeros(self.n_rows, dtype=np.int32)
-        feature, cut, *rest = grow(rows, kind, np.array(columns, dtype=np.int32), votes, asked)
-        votes = self._absolute(votes / np.maximum(asked, 1)[:, None])
-        votes[asked == 0] = self.prior
+        (feature, cut, *rest), votes = self._grow(columns, style, n_trees, n_sample, seed)
         inner = feature >= 0
         threshold = np.zeros(len(feature))
         threshold[inner] = self.thresholds(feature[inner] >> 1, cut[inner])
         return Trees(feature, threshold, *rest), votes
+
+    def votes(
+        self, columns: Sequence[int], style: Style, n_trees: int, n_sample: int, seed: int
+    ) -> Floats:
+        """The votes alone."""
+        return self._grow(columns, style, n_trees, n_sample, seed)[1]
+
+    def _grow(
+        self, columns: Sequence[int], style: Style, n_trees: int, n_sample: int, seed: int
+    ) -> tuple[Any, Floats]:
+        m = len(columns)
+        tried = m if style.all_tried else max(1, round(m**0.5))
+        kind = Kind(
+            self.n_outputs, n_trees, self.n_pool, n_sample, tried,
+            min(style.min_leaf, max(1, n_sample // 4)), style.random, np.uint64(seed),
+        )  # fmt: skip
+        rows = Rows(self.codes, self.missing, self.slot, self.amount, self.weight)
+        votes = np.zeros((self.n_rows, self.n_outputs))
+        asked = np.zeros(self.n_rows, dtype=np.int32)
+        trees = grow(rows, kind, np.array(columns, dtype=np.int32), votes, asked)
+        votes = self._absolute(votes / np.maximum(asked, 1)[:, None])
+        votes[asked == 0] = self.prior
+        return trees, votes
 
 
 def sample_size(n_rows: int, most: int) -> int:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from worthwhile.core.forest.library_induction import Library as Tables
 from worthwhile.core.forest.library_induction import follow, induce
-from worthwhile.core.forest.value_cells import grow_cells
 from worthwhile.core.threads import Threads
+from worthwhile.estimators.budget._cells import Cells, Cutter
 from worthwhile.estimators.budget._forests import Table
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.estimators.budget._payoff import Payoff
@@ -20,13 +20,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 ROWS = 4000
-"""Rows on which choices are made."""
-
-LEVELS = 128
-"""Levels to which probabilities are rounded when rows are cut into cells."""
-
-CELLS = 24
-"""Cells of a node at most."""
+"""Rows on which choices are made, and as many others to judge them by, where there are more."""
 
 EDGES = 24
 """Edges of a node at most; the empty set has one to every other."""
@@ -40,41 +34,27 @@ CAUTION = 0.5
 RATES = 24
 """Worths of money for which choices are made, besides none."""
 
-CUT = 12.0
-"""What a cut must explain, in variances: less is chance."""
-
-FEW_ROWS, HANDICAP = 1000, 20.0
-"""With fewer rows than that, cuts by columns of the table must explain so much more."""
-
-COLUMNS_CUT = 12
-"""Columns of the table that cells may be cut by, at most."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The small tree of a node, and the cell of each row."""
-
-    feature: Array
-    threshold: Floats
-    child: Array
-    cell: Array
-
-    @property
-    def count(self) -> int:
-        """Number of cells."""
-        return int((self.feature < 0).sum())
-
 
 @dataclass(frozen=True)
 class Points:
-    """Policies: choices per cell as targets (-1 to stop), rates, and what rows make of them."""
+    """Policies: the edge that each cell takes (-1 to stop), the rate, and the mean bill."""
 
     choice: Array
     rate: Floats
     bill: Floats
-    bill_error: Floats
+
+    def some(self, lines: Any) -> Points:
+        """Some of them, in this order."""
+        return Points(self.choice[lines], self.rate[lines], self.bill[lines])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What rows make of policies that were made without them: (points, n) each, and their weights."""
+
+    bill: Floats
     score: Floats
-    score_error: Floats
+    weight: Floats
 
 
 class Induction:
@@ -84,27 +64,32 @@ class Induction:
         self, table: Table, payoff: Payoff, nodes: list[Node], lists: list[list[int]],
         price: Floats, evaluation: float, threads: Threads, seed: int,
     ) -> None:  # fmt: skip
-        rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:ROWS])
-        part, self.payoff = table.part(rows), payoff.part(rows)
+        own, fresh = _deal(table, seed)
+        self.payoff, self._judge = payoff.part(own), payoff.part(fresh)
+        self._share = self.payoff.weight / self.payoff.weight.sum()
         self.price = price
         self.member = [node.columns for node in nodes]
-        votes = [node.votes[rows] for node in nodes]
-        self.worth = np.array([self.payoff.mixed(vote) for vote in votes])
-        self.right = np.array([self.payoff.hard(vote) for vote in votes])
+        self.worth = np.array([self.payoff.mixed(node.votes[own]) for node in nodes])
+        self._right = np.array([self._judge.hard(node.votes[fresh]) for node in nodes])
         self.edges = [self._edges(node, lists) for node in range(len(nodes))]
-        found = threads.map(lambda node: self._cut(part, node, votes[node]), range(len(nodes)))
-        self.cells = list(found)
-        first = np.cumsum([0, *(cells.count for cells in self.cells)])
-        start = np.cumsum([0, *map(len, self.edges)])
-        target = np.array([t for edges in self.edges for t in edges], dtype=np.int32)
+        cutter = Cutter(table.part(own), table.part(fresh))
+
+        def cells_of(node: int) -> Cells:
+            if node == 0 or not self.edges[node]:
+                return cutter.whole()
+            targets = np.ascontiguousarray((self.worth[self.edges[node]] - self.worth[node]).T)
+            votes = nodes[node].votes
+            return cutter.cut(sorted(self.member[node]), votes[own], votes[fresh], targets)
+
+        self.cells = list(threads.map(cells_of, range(len(nodes))))
+        self.first = np.cumsum([0, *(cells.count for cells in self.cells)]).astype(np.int64)
+        start = np.cumsum([0, *map(len, self.edges)]).astype(np.int64)
+        self.target = np.array([t for edges in self.edges for t in edges], dtype=np.int32)
         source = np.repeat(np.arange(len(nodes)), np.diff(start))
-        self.target = target
-        self.tables = Tables(
-            np.ascontiguousarray(self.worth),
-            np.ascontiguousarray([cells.cell for cells in self.cells], dtype=np.int32),
-            first.astype(np.int64), start.astype(np.int64), target,
-            price[target] - price[source] + evaluation,
-        )  # fmt: skip
+        due = price[self.target] - price[source] + evaluation
+        rest = (self.first, start, self.target, due)
+        self._tables = Tables(self.worth, _stack(c.cell for c in self.cells), *rest)
+        self._fresh = Tables(self._right, _stack(c.fresh for c in self.cells), *rest)
 
     def _edges(self, node: int, lists: list[list[int]]) -> list[int]:
         """Larger sets that are gone to from here: the next few on every list."""
@@ -121,39 +106,6 @@ class Induction:
             found.setdefault(last)
         return sorted(list(found)[:EDGES])
 
-    def _cut(self, part: Table, node: int, votes: Floats) -> Cells:
-        """Cut the rows of a node by what its edges would bring them."""
-        n = part.n_rows
-        targets = np.ascontiguousarray((self.worth[self.edges[node]] - self.worth[node]).T)
-        if node == 0 or not targets.shape[1]:
-            one = np.array([-1], dtype=np.int32)
-            return Cells(one, np.zeros(1), np.zeros(1, dtype=np.int32), np.zeros(n, np.int32))
-        targets = targets - targets.mean(axis=0)
-        spread = targets.std(axis=0)
-        targets = targets[:, spread > 0] / spread[spread > 0]
-        seen = np.column_stack([votes, votes.max(axis=1)]) if votes.shape[1] > 1 else votes
-        edges = _edges_of(seen)
-        levels = [np.searchsorted(edge, values) for edge, values in zip(edges, seen.T, strict=True)]
-        columns = sorted(self.member[node])[:COLUMNS_CUT]
-        codes = np.vstack([np.array(levels, dtype=np.uint8), part.codes[columns]])
-        handicap = np.zeros(len(codes))
-        handicap[len(levels) :] = HANDICAP if n < FEW_ROWS else 0.0
-        feature, cut, child, cell = grow_cells(
-            np.ascontiguousarray(codes), targets, handicap, max(8, n // 60), CELLS,
-            CUT + 3.0 * np.sqrt(targets.shape[1]),
-        )  # fmt: skip
-        threshold, tested = np.zeros(len(feature)), feature.copy()
-        n_seen, d = seen.shape[1], len(part.codes)
-        for at in np.flatnonzero(feature >= 0).tolist():
-            if feature[at] < n_seen:
-                tested[at] = 2 * (d + feature[at])
-                threshold[at] = edges[feature[at]][cut[at]]
-            else:
-                column = columns[feature[at] - n_seen]
-                tested[at] = 2 * column
-                threshold[at] = part.thresholds(np.array([column]), cut[at : at + 1])[0]
-        return Cells(tested, threshold, child, cell)
-
     # Policies ------------------------------------------------------------------------------------
 
     def rates(self) -> Floats:
@@ -168,15 +120,13 @@ class Induction:
 
     def points(self, threads: Threads) -> Points:
         """Policies for every worth of money, with all sets and with the cheaper ones alone."""
-        rates, caps = self.rates(), self._caps()
-        tasks = [(rate, cap) for cap in caps for rate in rates]
+        tasks = [(rate, cap) for cap in self._caps() for rate in self.rates()]
         found = list(threads.map(lambda task: self._solve(*task), tasks))
-        chosen = pareto(np.array([f[1] for f in found]), np.array([f[3] for f in found]))
-        kept = [found[i] for i in chosen]
+        chosen = pareto(np.array([f[1] for f in found]), np.array([f[2] for f in found]))
         return Points(
-            np.array([f[0] for f in kept], dtype=np.int32),
+            np.array([found[i][0] for i in chosen]),
             np.array([tasks[i][0] for i in chosen]),
-            *(np.array([f[k] for f in kept]) for k in (1, 2, 4, 5)),
+            np.array([found[i][1] for i in chosen]),
         )
 
     def _caps(self) -> Floats:
@@ -187,30 +137,72 @@ class Induction:
         chosen = np.unique(np.geomspace(1, len(prices), 14).round().astype(int)) - 1
         return np.append(0.0, prices[chosen])
 
-    def _solve(self, rate: float, cap: float) -> tuple[Array, float, float, float, float, float]:
-        """Choices, mean bill and its standard error, mean worth, mean score and its standard error."""
-        choice = np.empty(int(self.tables.first[-1]), dtype=np.int32)
-        induce(self.tables, self.price <= cap, float(rate), PRIOR, CAUTION, choice)
-        n = self.worth.shape[1]
+    def _solve(self, rate: float, cap: float) -> tuple[Array, float, float]:
+        """Choices, mean bill and mean worth."""
+        choice = np.empty(int(self.first[-1]), dtype=np.int32)
+        induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, choice)
+        end, bill = self._follow(self._tables, choice)
+        reached = self.worth[end, np.arange(len(end))]
+        return choice, float((bill * self._share).sum()), float((reached * self._share).sum())
+
+    def _follow(self, tables: Any, choice: Array) -> tuple[Array, Floats]:
+        n = tables.cell.shape[1]
         end, bill = np.empty(n, dtype=np.int32), np.empty(n)
-        follow(self.tables, choice, end, bill)
-        rows, weight = np.arange(n), self.payoff.weight
-        mean = float(np.average(bill, weights=weight))
+        follow(tables, choice, end, bill)
+        return end, bill
+
+    def seen(self, points: Points) -> Seen:
+        """What the rows that choices were not made on make of policies."""
+        ways = [self._follow(self._fresh, choice) for choice in points.choice]
+        rows = np.arange(self._fresh.cell.shape[1])
+        return Seen(
+            np.array([bill for _, bill in ways]),
+            np.array([self._right[end, rows] for end, _ in ways]),
+            self._judge.weight,
+        )
+
+    def targets(self, points: Points) -> Array:
+        """The node that each cell goes on to, (points, cells), -1 to stop."""
+        return np.append(self.target, np.int32(-1))[points.choice]
+
+    def range_of_bills(self, points: Points) -> tuple[Floats, Floats]:
+        """The least and the most that any row may pay, for each policy."""
+        n = len(points.rate)
+        shape = (n, len(self.member))
+        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+        least[:, 0] = most[:, 0] = 0.0
+        ends = np.zeros(shape, dtype=bool)
+        every = np.arange(n)
+        for node in range(len(self.member)):
+            for choice in np.unique(
+                points.choice[:, self.first[node] : self.first[node + 1]].T, axis=0
+            ):
+                goes = every[choice >= 0]
+                edge = choice[goes]
+                to, due = self.target[edge], self._tables.price[edge]
+                least[goes, to] = np.minimum(least[goes, to], least[goes, node] + due)
+                most[goes, to] = np.maximum(most[goes, to], most[goes, node] + due)
+                ends[:, node] |= choice < 0
         return (
-            np.where(choice >= 0, self.target[choice], -1) if len(self.target) else choice,
-            mean,
-            float(bill.std() / np.sqrt(n)),
-            float(np.average(self.worth[end, rows], weights=weight)),
-            float(np.average(self.right[end, rows], weights=weight)),
-            float(self.right[end, rows].std() / np.sqrt(n)),
+            np.where(ends, least, np.inf).min(axis=1),
+            np.where(ends, most, -np.inf).max(axis=1),
         )
 
 
-def _edges_of(seen: Floats) -> list[Floats]:
-    """Where answers are cut: between shares of a class at fixed levels, between numbers at quantiles."""
-    if seen.shape[1] > 1:
-        return [np.arange(1, LEVELS) / LEVELS] * seen.shape[1]
-    return [np.unique(np.quantile(seen[:, 0], np.arange(1, LEVELS) / LEVELS))]
+def _deal(table: Table, seed: int) -> tuple[Array, Array]:
+    """Rows to make choices on, and others to judge them by: those held out, or any that are left.
+
+    Where none are, they judge themselves.
+    """
+    order = np.random.default_rng(seed).permutation(table.n_pool)
+    own = np.sort(order[:ROWS])
+    if table.n_pool < table.n_rows:
+        return own, np.arange(table.n_pool, table.n_rows)
+    return own, np.sort(order[ROWS : 2 * ROWS]) if len(order) > ROWS else own
+
+
+def _stack(cells: Any) -> Array:
+    return np.ascontiguousarray(list(cells), dtype=np.int32)
 
 
 def pareto(bill: Floats, worth: Floats) -> list[int]:

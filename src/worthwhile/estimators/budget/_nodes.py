@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.threads import Threads
-from worthwhile.estimators.budget._forests import STYLES, Style, Table, Trees, sample_size
+from worthwhile.estimators.budget._forests import STYLES, Shape, Style, Table, Trees, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
 
 Array = npt.NDArray[Any]
@@ -30,30 +31,44 @@ class Node:
     columns: Columns
     trees: Trees
     votes: Floats
+    style: Style = STYLES[0]
 
 
 def grow_nodes(
-    table: Table, payoff: Payoff, sets: list[Columns], n_trees: int, threads: Threads, seed: int
+    table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads
 ) -> list[Node]:
     """A forest for each set, side by side."""
-    rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:TRIAL_ROWS])
+    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:TRIAL_ROWS])
     trial = table.part(rows) if len(rows) < table.n_rows else table
     judge = payoff.part(rows)
 
-    def grown(columns: Columns) -> Node:
-        chosen, order = STYLES[0], sorted(columns)
-        best = -np.inf
+    def suited(order: list[int]) -> Style:
+        """The kind with the best score."""
+        if shape.styles:
+            return shape.styles[min(shape.styles, key=lambda size: abs(size - len(order)))]
+        size, scores = sample_size(trial.n_rows, trial.n_rows), []
         for style in _styles(len(order)):
-            size = sample_size(trial.n_rows, trial.n_rows)
-            _, votes = trial.forest(order, style, TRIAL_TREES, size, seed)
-            score = float(np.average(judge.mixed(votes), weights=judge.weight))
-            if score > best:
-                best, chosen = score, style
-        size = sample_size(table.n_rows, ROWS_PER_COLUMN * (len(order) + 1))
-        trees, votes = table.forest(order, chosen, n_trees, size, seed)
-        return Node(columns, trees, votes)
+            votes = trial.votes(order, style, TRIAL_TREES, size, shape.seed)
+            scores.append(float(np.average(judge.mixed(votes), weights=judge.weight)))
+        return _styles(len(order))[int(np.argmax(scores))]
+
+    def grown(columns: Columns) -> Node:
+        order = sorted(columns)
+        style = suited(order)
+        size = sample_size(table.n_pool, ROWS_PER_COLUMN * (len(order) + 1))
+        trees, votes = table.forest(order, style, shape.n_trees, size, shape.seed)
+        return Node(columns, trees, votes, style)
 
     return list(threads.map(grown, sets))
+
+
+def usual_styles(nodes: list[Node]) -> dict[int, Style]:
+    """The most frequent kind by number of columns."""
+    sizes: dict[int, Counter[Style]] = {}
+    for node in nodes:
+        if node.columns:
+            sizes.setdefault(len(node.columns), Counter())[node.style] += 1
+    return {size: counts.most_common(1)[0][0] for size, counts in sizes.items()}
 
 
 def _styles(n_columns: int) -> tuple[Style, ...]:

@@ -58,9 +58,9 @@ def find_parts(
     table: Table, payoff: Payoff, shop: Shop, threads: Threads, seed: int
 ) -> tuple[Columns, list[Part]] | None:
     """The purchase that splits best and its parts; None where no split is clearly ahead."""
-    if table.n_rows < LEAST_ROWS or shop.n <= JUDGED:
+    if table.n_pool < LEAST_ROWS or shop.n <= JUDGED:
         return None
-    chosen = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:MOST_ROWS])
+    chosen = np.sort(np.random.default_rng(seed).permutation(table.n_pool)[:MOST_ROWS])
     some, judge = table.part(chosen), payoff.part(chosen)
     splits = _splits(some, shop)[:TRIED]
     jobs = [(shop.free, np.arange(len(chosen)))]
@@ -114,7 +114,7 @@ def _judge(
     everything = list(range(len(table.codes)))
     trees, _ = part.forest(everything, SEARCHING, TREES, size, seed)
     order = [c for c in _ranking(trees, len(everything)) if c not in have]
-    _, votes = part.forest(sorted({*have, *order[:JUDGED]}), SEARCHING, TREES, size, seed)
+    votes = part.votes(sorted({*have, *order[:JUDGED]}), SEARCHING, TREES, size, seed)
     return order, judge.drawn(votes)
 
 

@@ -9,20 +9,17 @@ import numpy.typing as npt
 
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
-from worthwhile.estimators.budget._forests import SEARCHING, Table, sample_size
+from worthwhile.estimators.budget._forests import SEARCHING, Shape, Table, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
 
 Columns = frozenset[int]
 Mask = npt.NDArray[np.bool_]
 
-SEARCH_ROWS = 2000
-"""Rows that say what a purchase adds."""
-
-SEARCH_TREES = 16
-"""Trees of the forests that say it."""
-
 CANDIDATES = 16
 """Purchases that are looked at again after the first step."""
+
+AT_A_TIME = 4
+"""Of those, so many at a time, until the others brought less when they were last looked at."""
 
 STEPS = 12
 """Steps that are searched; what is left then keeps the order of its last gains."""
@@ -43,6 +40,7 @@ class Shop:
         ]
         self._bound = bool(len(costs.flat.fee) or costs.requires)
         """Whether one purchase may bring others with it."""
+        self._closed: dict[Columns, Columns] = {}
         self.free = self.closed(frozenset())
 
     def mask(self, sets: Iterable[Columns]) -> Mask:
@@ -59,6 +57,11 @@ class Shop:
 
     def closed(self, columns: Columns) -> Columns:
         """The set, what it requires, and what costs nothing more with it."""
+        if columns not in self._closed:
+            self._closed[columns] = self._close(columns)
+        return self._closed[columns]
+
+    def _close(self, columns: Columns) -> Columns:
         have = self.costs.closed(self.mask([columns]))
         each = self.costs.closed(have | np.eye(self.n, dtype=bool))
         return frozenset(
@@ -79,12 +82,13 @@ class Search:
     """Scores of sets on a part of the rows, each computed once."""
 
     def __init__(
-        self, table: Table, payoff: Payoff, shop: Shop, threads: Threads, seed: int
+        self, table: Table, payoff: Payoff, shop: Shop, threads: Threads, shape: Shape
     ) -> None:
-        rows = np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:SEARCH_ROWS])
+        order = np.random.default_rng(shape.seed).permutation(table.n_pool)
+        rows = np.sort(order[: shape.search_rows])
         self.table = table.part(rows) if len(rows) < table.n_rows else table
         self.payoff = payoff.part(rows)
-        self.shop, self._threads, self._seed = shop, threads, seed
+        self.shop, self._threads, self._shape = shop, threads, shape
         self._scores: dict[Columns, float] = {frozenset(): self._nothing()}
 
     def _nothing(self) -> float:
@@ -100,9 +104,9 @@ class Search:
         return [self._scores[columns] for columns in sets]
 
     def _measure(self, columns: Columns) -> float:
-        n = self.table.n_rows
-        _, votes = self.table.forest(
-            sorted(columns), SEARCHING, SEARCH_TREES, sample_size(n, n), self._seed
+        n, shape = self.table.n_rows, self._shape
+        votes = self.table.votes(
+            sorted(columns), SEARCHING, shape.search_trees, sample_size(n, n), shape.seed
         )
         return self.payoff.soft(votes)
 
@@ -124,11 +128,29 @@ class Search:
             if len(found) > STEPS:
                 found += self._rest(have, looked, [known[s] / added[s] for s in looked])
                 return found
-            base, *scores = self.score([have, *looked])
-            gains = {s: max(score - base, LEAST) for s, score in zip(looked, scores, strict=True)}
+            gains = self._gains(have, looked, [known[s] / added[s] for s in looked], added)
             last |= {columns - have: gain for columns, gain in gains.items()}
-            have = max(looked, key=lambda s: gains[s] / added[s])
+            have = max(gains, key=lambda s: gains[s] / added[s])
             found.append(have)
+
+    def _gains(
+        self, have: Columns, steps: list[Columns], worth: list[float], added: dict[Columns, float]
+    ) -> dict[Columns, float]:
+        """What steps bring, looked at a few at a time until no other can be expected to bring more.
+
+        ``worth`` is what they brought when they were last looked at, over their price: with more known,
+        they hardly ever bring more than that.
+        """
+        found: dict[Columns, float] = {}
+        best = -np.inf
+        for first in range(0, len(steps), AT_A_TIME):
+            if best >= worth[first]:
+                break
+            some = steps[first : first + AT_A_TIME]
+            base, *scores = self.score([have, *some])
+            found |= {s: max(score - base, LEAST) for s, score in zip(some, scores, strict=True)}
+            best = max(found[s] / added[s] for s in found)
+        return found
 
     def _rest(self, have: Columns, steps: list[Columns], worth: list[float]) -> list[Columns]:
         """What is left, in the order of the last gains, ever more of it at a time."""

@@ -6,23 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from worthwhile.estimators.budget._cells import Cells
 from worthwhile.estimators.budget._forests import Table, Trees
-from worthwhile.estimators.budget._induction import Cells, Induction, Points
+from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.policy.library import Library
 
 
 def join_tables(table: Table, nodes: list[Node], induction: Induction, points: Points) -> Library:
     """Everything in one set of arrays, without nodes that no point goes to."""
+    choice = induction.targets(points)
     used = np.zeros(len(nodes), dtype=bool)
     used[0] = True
-    used[np.unique(points.choice[points.choice >= 0])] = True
+    used[np.unique(choice[choice >= 0])] = True
     number = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
     kept = np.flatnonzero(used).tolist()
     member = np.zeros((len(kept), len(table.codes)), dtype=bool)
     for row, node in zip(member, kept, strict=True):
         row[list(nodes[node].columns)] = True
-    first = induction.tables.first
+    first = induction.first
     cells = np.concatenate([np.arange(first[n], first[n + 1]) for n in kept])
     return Library(
         member=member,
@@ -31,7 +33,7 @@ def join_tables(table: Table, nodes: list[Node], induction: Induction, points: P
         centre=table.centre,
         **_join_forests([nodes[n].trees for n in kept]),
         **_join_cuts([induction.cells[n] for n in kept]),
-        choice=np.ascontiguousarray(number[points.choice[:, cells]]),
+        choice=np.ascontiguousarray(number[choice[:, cells]]),
         rate=points.rate,
     )
 

@@ -43,10 +43,22 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         What an error counts for.
     n_trees : int, default=48
         Trees of a forest.
+    cross_validated : bool, default=True
+        Whether up to 5,000 rows are held out in turn, so that ``frontier_`` says what new rows will
+        cost and be worth. Without it training is several times faster and the figures flatter: for
+        those who measure on rows of their own.
+    confidence : float, default=0.95
+        Certainty that the mean bill of new rows stays within the budget.
+    max_stages, time_limit : int and seconds, optional
+        Where training stops early: after so many stages, or with the stage in which the time is over.
+        Stages are further lists of purchases, lists for parts of the rows, and the folds that the
+        figures of ``frontier_`` come from; the first list, its forests and a first fold are always made.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of everything random.
+    verbose : int, default=0
+        1 shows progress on stderr, with the time that remains.
 
     Attributes
     ----------
@@ -57,6 +69,8 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         Line of the point in use.
     n_stages_ : int
         Number of lines.
+    training_stages_ : int
+        Stages of the training: ``max_stages`` of so many gives the same model without a limit of time.
 
     Notes
     -----
@@ -89,8 +103,13 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         errors: Any = None,
         loss: str = "squared",
         n_trees: int = 48,
+        cross_validated: bool = True,
+        confidence: float = 0.95,
+        max_stages: int | None = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
         categorical: Any = None,
         dates: Any = None,
     ) -> None:
@@ -101,6 +120,11 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         self.errors = errors
         self.loss = loss
         self.n_trees = n_trees
+        self.cross_validated = cross_validated
+        self.confidence = confidence
+        self.max_stages = max_stages
+        self.time_limit = time_limit
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
