@@ -305,6 +305,25 @@ def test_bad_prices_are_refused_with_the_line(folder, tmp_path, text):
     assert BAD_COSTS[text] in said
 
 
+def test_fit_needs_no_method(folder, tmp_path):
+    words = ["fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml"]
+    out = tmp_path / "model.worthwhile"
+    told = json.loads(run(*words, "--budget", 9, "-o", out, "--json").stdout)
+    assert told["method"] == "budget"
+    assert told["mean_bill"] <= told["bound"] <= 9
+    model = worthwhile.load(out)
+    assert model.frontier_["score"][model.point_] == told["score"]
+    done = run(*words, "--time", 0, "-o", out, "--force")  # no budget: the cheapest that is about the best
+    assert "with 95% confidence" in " ".join(done.stderr.split())
+    assert worthwhile.load(out).training_stages_ == 0
+    for more, message in (
+        (["--method", "greedy-miser"], "--budget is missing: --method greedy-miser needs one"),
+        (["--method", "auto", "--budget", 3, "--time", 9], "--time is given: only --method budget can"),
+        (["--method", "budget", "--scoring", "f1"], "--scoring is given: --method budget is best in"),
+    ):
+        assert message in refused(*words, *more, "-o", tmp_path / "m")
+
+
 def test_other_mistakes_say_what_to_do(folder, tmp_path):
     data = ["--target", "ill", "--costs", folder / "costs.yaml", "-o", tmp_path / "m"]
     assert "no file" in refused("fit", tmp_path / "nothing.csv", "--budget", 5, *data)
