@@ -313,13 +313,20 @@ def test_fit_needs_no_method(folder, tmp_path):
     assert told["mean_bill"] <= told["bound"] <= 9
     model = worthwhile.load(out)
     assert model.frontier_["score"][model.point_] == told["score"]
-    done = run(*words, "--time", 0, "-o", out, "--force")  # no budget: the cheapest that is about the best
+    # Without a budget: the cheapest that is about the best.
+    done = run(*words, "--time", 0, "-o", out, "--force")
     assert "with 95% confidence" in " ".join(done.stderr.split())
     assert worthwhile.load(out).training_stages_ == 0
     for more, message in (
         (["--method", "greedy-miser"], "--budget is missing: --method greedy-miser needs one"),
-        (["--method", "auto", "--budget", 3, "--time", 9], "--time is given: only --method budget can"),
-        (["--method", "budget", "--scoring", "f1"], "--scoring is given: --method budget is best in"),
+        (
+            ["--method", "auto", "--budget", 3, "--time", 9],
+            "--time is given: only --method budget can",
+        ),
+        (
+            ["--method", "budget", "--scoring", "f1"],
+            "--scoring is given: --method budget is best in",
+        ),
     ):
         assert message in refused(*words, *more, "-o", tmp_path / "m")
 
