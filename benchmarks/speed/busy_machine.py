@@ -21,7 +21,8 @@ import numpy as np
 from benchmarks.common import machine, markdown
 from worthwhile import Costs
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.estimators.boosting.booster import BinnedData, Booster, BoosterSettings
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings
 
 SHAPES = [(50_000, 15), (200_000, 15), (100_000, 50)]
 WAYS = ("general", "team")

@@ -16,7 +16,8 @@ from worthwhile.core.boosting.layout import BINS, FEATURE, STATES, STRIDE, Layou
 from worthwhile.core.dtypes import BLOCK, MAX_BINS
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
-from worthwhile.estimators.boosting.booster import BinnedData, Booster, BoosterSettings
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings
 
 NO_WEIGHTS = np.empty(0, dtype=np.int64)
 

@@ -16,7 +16,8 @@ from tests.naive import trees as naive
 from worthwhile.core.boosting.category_scan import principal_order
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
-from worthwhile.estimators.boosting.booster import BinnedData, Booster, BoosterSettings, assemble
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings, assemble
 from worthwhile.policy import Output, TreePolicy
 
 SETTINGS = BoosterSettings(lam_scale="sum", learning_rate=1.0, min_samples_leaf=1)

@@ -20,7 +20,7 @@ from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import kernel
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
-from worthwhile.estimators.boosting.booster import BinnedData
+from worthwhile.estimators.boosting.binned_data import BinnedData
 
 TEAMS = [1, 2, 3] if team.CAN_TEAM else [1]
 
@@ -301,7 +301,7 @@ from worthwhile.core.boosting.rounding import coarse_curvature
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
-from worthwhile.estimators.boosting.booster import BinnedData
+from worthwhile.estimators.boosting.binned_data import BinnedData
 
 team_grower.SMALL = 0
 rng = np.random.default_rng(0)

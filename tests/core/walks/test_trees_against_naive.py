@@ -13,14 +13,8 @@ from tests.ensembles import nested, opens_of
 from tests.naive import trees as naive
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
-from worthwhile.estimators.boosting.booster import (
-    BinnedData,
-    Booster,
-    BoosterSettings,
-    Sample,
-    Tree,
-    assemble,
-)
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings, Sample, Tree, assemble
 
 
 def flat(price, opens=None, fee=()):

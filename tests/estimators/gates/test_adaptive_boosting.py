@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 from tests.naive import adapt as naive
 from worthwhile import AdaptiveBoostingClassifier, Costs, GreedyMiserClassifier, datasets
 from worthwhile.core.threads import Threads
-from worthwhile.estimators.boosting.booster import BinnedData, BoosterSettings
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.gates._boosted import Duo
 from worthwhile.estimators.gates._linear_fista import cheap_losses
 from worthwhile.estimators.gates._shares import shares_kl

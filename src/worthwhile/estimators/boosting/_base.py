@@ -31,7 +31,8 @@ from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.boosting._parameters import MiserParameters
 from worthwhile.estimators.boosting._rounds import Earlier, Plan, Rounds, Score
 from worthwhile.estimators.boosting._training import Training
-from worthwhile.estimators.boosting.booster import BinnedData, assemble
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import assemble
 from worthwhile.estimators.boosting.losses import Loss
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy

@@ -16,13 +16,8 @@ from worthwhile.core.boosting.purchases import Meetings
 from worthwhile.core.boosting.rounding import Rounded
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts, as_float
-from worthwhile.estimators.boosting.booster import (
-    BinnedData,
-    Booster,
-    BoosterSettings,
-    Sample,
-    Tree,
-)
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings, Sample, Tree
 from worthwhile.estimators.boosting.losses import Loss
 from worthwhile.exceptions import WorthwhileWarning
 

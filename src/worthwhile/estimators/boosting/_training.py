@@ -10,7 +10,7 @@ import numpy.typing as npt
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.weights import drop_weightless
-from worthwhile.estimators.boosting.booster import BinnedData
+from worthwhile.estimators.boosting.binned_data import BinnedData
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]

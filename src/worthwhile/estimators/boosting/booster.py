@@ -1,7 +1,7 @@
 """The parts of cost-aware boosting, usable without an estimator.
 
-:class:`BinnedData` holds the codes of a matrix. :class:`Booster` grows trees on gradients that the
-caller supplies, pays for what they test, and adds them to scores. Several ensembles may grow on one
+:class:`Booster` grows trees on gradients that the caller supplies, over the codes of a matrix
+(``binned_data``), pays for what they test, and adds them to scores. Several ensembles may grow on one
 booster and then share its purchases.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.boosting import leaves
-from worthwhile.core.boosting.binning import Bins, encode_matrix, find_bins
+from worthwhile.core.boosting.binning import Bins
 from worthwhile.core.boosting.grower import Grower, Grown, Rules
-from worthwhile.core.boosting.layout import Layout, find_exclusive
 from worthwhile.core.boosting.node_quantiles import node_quantiles
 from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
@@ -30,7 +29,6 @@ from worthwhile.core.boosting.rounding import (
     Rounder,
     coarse_curvature,
     coarse_sum,
-    round_weights,
 )
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.code_sets import join_words
@@ -38,6 +36,7 @@ from worthwhile.core.dtypes import PACKED_ROWS, SUM
 from worthwhile.core.threads import Threads
 from worthwhile.core.trees import Trees, join_nodes
 from worthwhile.costs import FlatCosts
+from worthwhile.estimators.boosting.binned_data import BinnedData
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -48,59 +47,6 @@ probability 0.95. With 20 rows, that is a sum of 1, as in XGBoost; LightGBM coun
 
 MIN_GAIN = 1e-12
 """A split must be worth more than this share of the sum of squared gradients."""
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedData:
-    """Codes of the training rows, and of further rows under the same bins.
-
-    Attributes
-    ----------
-    bins, layout : Bins, Layout
-        Thresholds, and where features lie.
-    words : uint64 (blocks, n)
-        Codes of the training rows.
-    others : list of uint64 arrays
-        Codes of the further matrices.
-    weight : int64 (n,), or empty
-        Rounded sample weights.
-    power : int
-        Power of two by which weights were multiplied.
-    """
-
-    bins: Bins
-    layout: Layout
-    words: npt.NDArray[np.uint64]
-    others: list[npt.NDArray[np.uint64]]
-    weight: npt.NDArray[np.int64]
-    power: int
-
-    @classmethod
-    def prepare(
-        cls,
-        X: Array,
-        threads: Threads,
-        sample_weight: Floats | None = None,
-        others: Sequence[Array] = (),
-        categorical: npt.NDArray[np.bool_] | None = None,
-    ) -> BinnedData:
-        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``.
-
-        ``categorical`` (d,) says which columns hold codes of categories, whole numbers from 0 to 254.
-        """
-        weight, power = np.empty(0, dtype=SUM), 0
-        if sample_weight is not None and (sample_weight != 1).any():
-            weight, power = round_weights(sample_weight, len(X))
-        bins = find_bins(X, weight, threads, categorical)
-        missing = bins.missing.copy()
-        for other in others:
-            missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
-            bins = bins.with_codes(other, threads)
-        bins = replace(bins, missing=missing)
-        layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
-        words = encode_matrix(X, bins, layout, threads)
-        coded = [encode_matrix(other, bins, layout, threads) for other in others]
-        return cls(bins, layout, words, coded, weight, power)
 
 
 @dataclass(frozen=True)

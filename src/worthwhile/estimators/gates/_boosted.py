@@ -12,13 +12,8 @@ import numpy.typing as npt
 from worthwhile.core import links
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs, as_float
-from worthwhile.estimators.boosting.booster import (
-    BinnedData,
-    Booster,
-    BoosterSettings,
-    Tree,
-    assemble,
-)
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings, Tree, assemble
 from worthwhile.estimators.boosting.losses import Logistic, Loss, Multinomial
 from worthwhile.estimators.gates._linear_fista import cheap_losses
 from worthwhile.estimators.gates._shares import average, shares_kl

@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.estimators.boosting import GreedyMiserClassifier
-from worthwhile.estimators.boosting.booster import BinnedData, BoosterSettings
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.gates._base import ADAPT_CONSTRAINTS, SHARES, GatedClassifier, Task
 from worthwhile.estimators.gates._boosted import Duo, Iterate, Pair
 from worthwhile.estimators.gates._judge import Sweep, Verdict, choose

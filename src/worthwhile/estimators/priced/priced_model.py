@@ -34,6 +34,7 @@ from worthwhile.estimators.priced._front import make_front
 from worthwhile.estimators.priced._lightgbm import from_lightgbm
 from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_nodes
 from worthwhile.estimators.priced._snapshot import Snapshot
+from worthwhile.estimators.priced._whole import classifier_output, fallback_of, typical
 from worthwhile.estimators.priced._xgboost import from_xgboost
 from worthwhile.estimators.reading import column_names
 from worthwhile.policy.base import Policy
@@ -231,18 +232,18 @@ class PricedModel(CostAware):
     def _whole(self, costs: Costs, names: list[str] | None) -> WholePolicy:
         model = self.model
         if is_classifier(model):
-            output, method, labels = _classifier_output(model)
+            output, method, labels = classifier_output(model)
         else:
             output, method, labels = Output("value"), "predict", None
         columns = self._columns_in_words(costs)
-        fill = None if self.background is None else _typical(self.background, costs, columns)
+        fill = None if self.background is None else typical(self.background, costs, columns)
         empty = EMPTY if columns is not None and comes_from(model, "catboost") else None
         policy = WholePolicy(
             costs,
             output,
             Source(model, method, names, labels, columns, empty),
             np.arange(costs.n_features),
-            None if self.fallback is None else _fallback(self.fallback, output),
+            None if self.fallback is None else fallback_of(self.fallback, output),
             fill,
             fill_empty=fill is not None and empty is None and not get_tags(model).input_tags.allow_nan,
         )  # fmt: skip
@@ -306,79 +307,6 @@ class PricedModel(CostAware):
         else:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
-
-
-def _classifier_output(model: Any) -> tuple[Output, str, npt.NDArray[Any] | None]:
-    """How to read a foreign classifier: by probabilities, else scores, else bare labels."""
-    classes = np.asarray(model.classes_)
-    if hasattr(model, "predict_proba"):
-        return Output("probabilities", classes), "predict_proba", None
-    if hasattr(model, "decision_function"):
-        return (
-            Output("score" if len(classes) == 2 else "scores", classes),
-            "decision_function",
-            None,
-        )
-    return Output("scores", classes), "predict", classes
-
-
-def _fallback(fallback: Any, output: Output) -> Floats:
-    """The raw output that stands for an answer given as label, probabilities or number."""
-    if output.classes is None:
-        raw = np.atleast_1d(np.asarray(fallback, dtype=np.float64))
-        if raw.shape != (1,) or not np.isfinite(raw).all():
-            raise ValueError(
-                f"fallback is {fallback!r}: a regressor falls back on one finite number."
-            )
-        return raw
-    classes = output.classes.tolist()
-    if np.ndim(fallback) == 0:
-        if fallback not in classes:
-            raise ValueError(
-                f"fallback is {fallback!r}: it is one of the classes {classes}, or their probabilities."
-            )
-        raw = (output.classes == fallback).astype(np.float64)
-        return raw[1:] - raw[:1] if output.kind == "score" else raw
-    raw = np.asarray(fallback, dtype=np.float64)
-    if (
-        output.kind != "probabilities"
-        or raw.shape != (len(classes),)
-        or abs(raw.sum() - 1) > 1e-6
-        or (raw < 0).any()
-    ):
-        raise ValueError(
-            f"fallback is {fallback!r}: give one of the classes {classes}"
-            + (
-                ", or their probabilities, which add to 1."
-                if output.kind == "probabilities"
-                else "."
-            )
-        )
-    return raw
-
-
-def _typical(background: Any, costs: Costs, columns: Columns | None) -> Floats:
-    """Means of the columns of a sample, by name where there are names; of a category, the most frequent level."""
-    places = None
-    if is_frame(background) and costs.feature_names is not None:
-        places = places_of(background, costs.feature_names, range(costs.n_features))
-    elif _num_features(background) != costs.n_features or len(background) == 0:
-        raise ValueError(
-            f"background has shape {np.shape(background)}: give rows of {costs.n_features} columns."
-        )
-    columns = Columns.numbers(costs.n_features) if columns is None else columns
-    sample = columns.read(background, places=places)
-    seen = np.isfinite(sample)
-    if not seen.any(axis=0).all():
-        column = int(np.flatnonzero(~seen.any(axis=0))[0])
-        raise ValueError(
-            f"background has no value for {costs.name(column)!r}: a mean needs at least one."
-        )
-    means: Floats = np.where(seen, sample, 0.0).sum(axis=0) / seen.sum(axis=0)
-    for place in np.flatnonzero(columns.categorical):
-        codes = sample[seen[:, place], place].astype(np.intp)
-        means[place] = np.bincount(codes).argmax()
-    return means
 
 
 def from_ours(model: Any, costs: Costs) -> Policy | None:

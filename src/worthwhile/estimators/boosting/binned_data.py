@@ -1,0 +1,74 @@
+"""Training rows as codes of bins, ready for a booster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.core.boosting.binning import Bins, encode_matrix, find_bins
+from worthwhile.core.boosting.layout import Layout, find_exclusive
+from worthwhile.core.boosting.rounding import (
+    round_weights,
+)
+from worthwhile.core.dtypes import SUM
+from worthwhile.core.threads import Threads
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedData:
+    """Codes of the training rows, and of further rows under the same bins.
+
+    Attributes
+    ----------
+    bins, layout : Bins, Layout
+        Thresholds, and where features lie.
+    words : uint64 (blocks, n)
+        Codes of the training rows.
+    others : list of uint64 arrays
+        Codes of the further matrices.
+    weight : int64 (n,), or empty
+        Rounded sample weights.
+    power : int
+        Power of two by which weights were multiplied.
+    """
+
+    bins: Bins
+    layout: Layout
+    words: npt.NDArray[np.uint64]
+    others: list[npt.NDArray[np.uint64]]
+    weight: npt.NDArray[np.int64]
+    power: int
+
+    @classmethod
+    def prepare(
+        cls,
+        X: Array,
+        threads: Threads,
+        sample_weight: Floats | None = None,
+        others: Sequence[Array] = (),
+        categorical: npt.NDArray[np.bool_] | None = None,
+    ) -> BinnedData:
+        """Bin a matrix; NaN is a state of its own. ``others`` take the bins of ``X``.
+
+        ``categorical`` (d,) says which columns hold codes of categories, whole numbers from 0 to 254.
+        """
+        weight, power = np.empty(0, dtype=SUM), 0
+        if sample_weight is not None and (sample_weight != 1).any():
+            weight, power = round_weights(sample_weight, len(X))
+        bins = find_bins(X, weight, threads, categorical)
+        missing = bins.missing.copy()
+        for other in others:
+            missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
+            bins = bins.with_codes(other, threads)
+        bins = replace(bins, missing=missing)
+        layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
+        words = encode_matrix(X, bins, layout, threads)
+        coded = [encode_matrix(other, bins, layout, threads) for other in others]
+        return cls(bins, layout, words, coded, weight, power)
