@@ -225,3 +225,19 @@ def test_nearly_all_estimators_may_be_told():
     told = [name for name in public_estimators() if "categorical" in make(name).get_params()]
     inside = {"EarlyExitClassifier", "EarlyExitRegressor"}  # columns are those of their model
     assert set(public_estimators()) - set(told) - {"FeatureSubsets"} == inside
+
+
+@pytest.mark.parametrize("name", ["BudgetedForestClassifier", "CascadeClassifier"])
+def test_weights_count_in_the_mean_targets_of_categories(loans, name):
+    """What predictions take for a level is what it would be with every row as often as it counts."""
+    X, y, costs = loans
+    times = np.random.default_rng(0).integers(1, 4, len(X))
+    again = np.repeat(np.arange(len(X)), times)
+    tables = [
+        make(name).set_params(costs=costs).fit(*given).policy_.expansion.tables
+        for given in ((X, y, times), (X.iloc[again], y[again]), (X, y))
+    ]
+    assert tables[0].keys() == tables[1].keys() != set()
+    for column, table in tables[0].items():
+        np.testing.assert_allclose(table, tables[1][column], rtol=1e-9)
+    assert any(not np.allclose(t, tables[2][c], equal_nan=True) for c, t in tables[0].items())

@@ -164,7 +164,7 @@ def _part(name: str, days: Floats) -> Floats:
 
 
 def learn(
-    columns: Columns, codes: Floats, targets: Floats, style: str
+    columns: Columns, codes: Floats, targets: Floats, style: str, weight: Floats | None = None
 ) -> tuple[Expansion | None, Floats]:
     """An expansion learned from training rows, and those rows expanded without their own targets.
 
@@ -180,11 +180,14 @@ def learn(
         "native": categories stay codes, dates get their parts: for methods that split categories
         themselves. "order": a category becomes one number, by which its levels are ordered. "columns":
         one column per level, or mean targets where there are too many levels.
+    weight : array (n,), optional
+        How much rows count in mean targets.
 
     Returns
     -------
     None where every column stays as it is, and the training rows
     """
+    weight = np.ones(len(codes)) if weight is None else weight
     tables: dict[int, Floats] = {}
     trained: dict[int, Floats] = {}
     parts: dict[int, tuple[str, ...]] = {}
@@ -195,7 +198,7 @@ def learn(
             n_codes = column.n_codes
             values = codes[:, source]
             plain = np.where(np.isnan(values), n_codes, values).astype(np.intp)
-            tables[source], trained[source] = makers[style](plain, n_codes, targets)
+            tables[source], trained[source] = makers[style](plain, n_codes, targets, weight)
         elif column.kind == "date" and style != "order":
             days = codes[:, source]
             timed = bool((np.floor(days) != days)[~np.isnan(days)].any())
@@ -209,17 +212,19 @@ def learn(
     return expansion, made
 
 
-def _ordered(codes: Any, n_codes: int, targets: Floats) -> tuple[Floats, Floats]:
+def _ordered(codes: Any, n_codes: int, targets: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """One number per level: its score in the direction in which levels differ most."""
-    table = statistics.level_means(codes, n_codes + 1, targets)
-    count = statistics.counts(codes, n_codes + 1)
+    table = statistics.level_means(codes, n_codes + 1, targets, weight)
+    count = statistics.counts(codes, n_codes + 1, weight)
     direction = statistics.main_direction(table, count)[:, None]
-    trained = _product(statistics.training_means(codes, n_codes + 1, targets), direction)
+    trained = _product(statistics.training_means(codes, n_codes + 1, targets, weight), direction)
     return _unseen_empty(_product(table, direction), count), trained
 
 
-def _one_hot_or_means(codes: Any, n_codes: int, targets: Floats) -> tuple[Floats, Floats]:
-    count = statistics.counts(codes, n_codes + 1)
+def _one_hot_or_means(
+    codes: Any, n_codes: int, targets: Floats, weight: Floats
+) -> tuple[Floats, Floats]:
+    count = statistics.counts(codes, n_codes + 1, weight)
     if n_codes <= MOST_ONE_HOT:
         # What was empty in training is a level like others; two levels need one column.
         n_columns = n_codes + bool(count[-1])
@@ -228,8 +233,9 @@ def _one_hot_or_means(codes: Any, n_codes: int, targets: Floats) -> tuple[Floats
             table = table[:, 1:]
         table = _unseen_empty(table, count)
         return table, table.take(codes, axis=0)
-    table = statistics.level_means(codes, n_codes + 1, targets)
-    return _unseen_empty(table, count), statistics.training_means(codes, n_codes + 1, targets)
+    table = statistics.level_means(codes, n_codes + 1, targets, weight)
+    trained = statistics.training_means(codes, n_codes + 1, targets, weight)
+    return _unseen_empty(table, count), trained
 
 
 def _unseen_empty(table: Floats, count: Floats) -> Floats:

@@ -34,13 +34,16 @@ def targets_of(y: Any, n_classes: int | None) -> Floats:
     return np.asarray(np.asarray(y)[:, None] == np.arange(first, n_classes), dtype=np.float64)
 
 
-def level_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
-    """Smoothed mean target of each code, (n_codes, t); of a code without rows, the overall mean."""
-    count, total = _sums(codes, n_codes, targets)
-    return _smoothed(count, total, targets.mean(axis=0))
+def level_means(codes: Codes, n_codes: int, targets: Floats, weight: Floats) -> Floats:
+    """Smoothed mean target of each code, (n_codes, t); of a code without rows, the overall mean.
+
+    ``weight`` (n,): how much each row counts.
+    """
+    count, total = _sums(codes, n_codes, targets, weight)
+    return _smoothed(count, total, _mean(targets, weight))
 
 
-def training_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
+def training_means(codes: Codes, n_codes: int, targets: Floats, weight: Floats) -> Floats:
     """Smoothed mean of each training row's code without the row's own target, (n, t).
 
     A rare level takes the rows before this one in a fixed shuffle, the same at every fit (ordered target
@@ -48,20 +51,20 @@ def training_means(codes: Codes, n_codes: int, targets: Floats) -> Floats:
     what its own rows have, and methods that look closely at many columns add that up. Common levels
     have the mean of all their rows, as in prediction.
     """
-    mean = targets.mean(axis=0)
-    count, total = _sums(codes, n_codes, targets)
-    found = _smoothed(count, total, mean)[codes]
+    mean = _mean(targets, weight)
+    found = _smoothed(*_sums(codes, n_codes, targets, weight), mean)[codes]
     place = np.random.default_rng(0).permutation(len(codes))
-    rare = np.flatnonzero(count[codes] < COMMON)
+    rare = np.flatnonzero(counts(codes, n_codes)[codes] < COMMON)
     rows = rare[
         np.lexsort((place[rare], codes[rare]))
     ]  # level by level, each in the shuffled order
     first = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     size = np.diff(np.append(first, len(rows)))
-    before = np.arange(len(rows)) - np.repeat(first, size)
-    held = np.cumsum(targets[rows], axis=0) - targets[rows]
+    # Sums over the earlier rows of the level, of weights and of weighted targets.
+    own = np.column_stack([weight[rows], weight[rows, None] * targets[rows]])
+    held = np.cumsum(own, axis=0) - own
     held -= np.repeat(held[first], size, axis=0)
-    found[rows] = _smoothed(before.astype(np.float64), held, mean)
+    found[rows] = _smoothed(held[:, 0], held[:, 1:], mean)
     return found
 
 
@@ -84,14 +87,19 @@ def main_direction(table: Floats, count: Floats) -> Floats:
     return np.asarray(direction * sign, dtype=np.float64)
 
 
-def counts(codes: Codes, n_codes: int) -> Floats:
-    """Rows of each code."""
-    return np.asarray(np.bincount(codes, minlength=n_codes), dtype=np.float64)
+def counts(codes: Codes, n_codes: int, weight: Floats | None = None) -> Floats:
+    """Rows, or weight, of each code."""
+    return np.asarray(np.bincount(codes, weight, minlength=n_codes), dtype=np.float64)
 
 
-def _sums(codes: Codes, n_codes: int, targets: Floats) -> tuple[Floats, Floats]:
-    total = [np.bincount(codes, weights=column, minlength=n_codes) for column in targets.T]
-    return counts(codes, n_codes), np.asarray(np.stack(total, axis=1), dtype=np.float64)
+def _mean(targets: Floats, weight: Floats) -> Floats:
+    mean: Floats = (weight[:, None] * targets).sum(axis=0) / weight.sum()
+    return mean
+
+
+def _sums(codes: Codes, n_codes: int, targets: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    total = [np.bincount(codes, weight * column, minlength=n_codes) for column in targets.T]
+    return counts(codes, n_codes, weight), np.asarray(np.stack(total, axis=1), dtype=np.float64)
 
 
 def _smoothed(count: Floats, total: Floats, mean: Floats) -> Floats:

@@ -24,6 +24,7 @@ from worthwhile.columns.cells import cells, to_float
 from worthwhile.columns.table import column_at, dense, places_of
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.encoding import Encoding
+from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.policy.base import Policy
 from worthwhile.policy.encoded import EncodedPolicy
 
@@ -53,12 +54,14 @@ class TableReader(BaseEstimator):
         dtype: Any = np.float64,
         multi_output: bool = False,
         like: Any = None,
+        weight: Any = None,
     ) -> tuple[Any, Any, Costs]:
         """Check training data and prices; NaN is allowed, infinity is not.
 
         Where columns are no plain numbers, what comes back are the columns made from them, with
         prices that lead to those of their sources; ``policy_`` is dressed accordingly when it is set.
         ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
+        ``weight`` (n,) is how much rows count in the mean targets of categories.
         """
         X = dense(X)
         self._encoding = None
@@ -86,8 +89,9 @@ class TableReader(BaseEstimator):
             self._encoding = Encoding(columns, costs, given.expansion)
             return self._encoding.made(codes), y, self._encoding.made_costs
         self._encoding, made = Encoding.learn(
-            columns, costs, codes, y, self._style, classes=is_classifier(self)
-        )
+            columns, costs, codes, y, self._style, classes=is_classifier(self),
+            weight=read_weight(weight, codes),
+        )  # fmt: skip
         return made, y, self._encoding.made_costs
 
     def _look_at(self, X: Any, y: Any, **how: Any) -> tuple[Any, Costs]:

@@ -37,15 +37,16 @@ class Encoding:
 
     @classmethod
     def learn(
-        cls, columns: Columns, costs: Costs, codes: Floats, y: Any, style: str, *, classes: bool
-    ) -> tuple[Encoding, Floats]:
+        cls, columns: Columns, costs: Costs, codes: Floats, y: Any, style: str, *, classes: bool,
+        weight: Floats | None = None,
+    ) -> tuple[Encoding, Floats]:  # fmt: skip
         """Learn from training rows; gives those rows, made without their own targets."""
         n_classes = None
         if classes:
             labels, y = np.unique(y, return_inverse=True)
             n_classes = len(labels)
         targets = statistics.targets_of(y, n_classes)
-        found, made = expansion.learn(columns, codes, targets, style)
+        found, made = expansion.learn(columns, codes, targets, style, weight)
         return cls(columns, costs, found), made
 
     @classmethod

@@ -111,7 +111,9 @@ class Miser(MiserParameters, ABC):
         """Check parameters, data and prices, and hold rows out where that was asked for."""
         self._validate_params()
         going_on = self.warm_start and hasattr(self, "policy_")
-        X, y, costs = self._read_training(X, y, dtype="numeric", like=self if going_on else None)
+        X, y, costs = self._read_training(
+            X, y, dtype="numeric", like=self if going_on else None, weight=sample_weight
+        )
         qid = None if qid is None else read_qid(qid, len(X))
         weight = read_weight(sample_weight, X, getattr(self, "class_weight", None), y)
         training = Training(X, self._read_targets(y), weight, costs, qid)

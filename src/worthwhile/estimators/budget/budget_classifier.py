@@ -171,7 +171,7 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
         self._validate_params()
         budget_quanta(self.budget)
         given = X
-        X, y, costs = self._read_training(X, y)
+        X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
         self._errors()

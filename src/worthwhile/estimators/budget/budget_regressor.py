@@ -144,7 +144,7 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         budget_quanta(self.budget)
         self._price()
         given = X
-        X, y, costs = self._read_training(X, y)
+        X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         y = np.asarray(y, dtype=np.float64)
         weight = np.ones(len(X)) if weight is None else weight / weight.mean()

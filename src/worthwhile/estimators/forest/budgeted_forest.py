@@ -239,7 +239,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
             Rows to measure bills and scores on, instead of a share of the training rows.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], weight=sample_weight
+        )
         codes = self._read_labels(y)
         alphas = self._alphas()
         read_thresholds(self.n_thresholds)  # refuses what is no number of thresholds

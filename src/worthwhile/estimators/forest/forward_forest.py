@@ -187,7 +187,7 @@ class ForwardForestClassifier(CostAwareClassifier):
             numbers do not equal repetition.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y)
+        X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight = read_weight(sample_weight, X, self.class_weight, y)
         weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)

@@ -197,7 +197,7 @@ class PrunedForestClassifier(CostAwareClassifier):
         self._validate_params()
         fitted = _is_fitted(self.forest)
         like = self.forest if fitted and isinstance(self.forest, CostAware) else None
-        X, y, costs = self._read_training(X, y, dtype=np.float64, like=like)
+        X, y, costs = self._read_training(X, y, dtype=np.float64, like=like, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         if fitted:
             X, codes, weight = self._pruning_rows(X, y, weight, validation)

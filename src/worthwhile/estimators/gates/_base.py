@@ -298,7 +298,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
         A row without weight is not there.
         """
         given = X
-        X, y, _ = self._read_training(X, y)
+        X, y, _ = self._read_training(X, y, weight=sample_weight)
         source = X if self._encoding is None else self._encoding.columns.read(dense(given))
         codes, proba = self._read_labels(y), None
         weight = read_weight(sample_weight, X, self.class_weight, y)

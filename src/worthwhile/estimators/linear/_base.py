@@ -65,7 +65,9 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
             Rows for pruning, instead of a share of the training rows.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], like=self._like())
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], like=self._like(), weight=sample_weight
+        )
         codes = self._read_labels(y)
         weight = read_weight(sample_weight, X, self.class_weight, y)
         weight, X, y, codes = drop_weightless(weight, X, y, codes)
@@ -105,8 +107,8 @@ class LinearTreeRegressor(LinearRegressor, LinearTreeBase):
         """
         self._validate_params()
         X, y, costs = self._read_training(
-            X, y, dtype=[np.float64, np.float32], multi_output=True, like=self._like()
-        )
+            X, y, dtype=[np.float64, np.float32], multi_output=True, like=self._like(), weight=sample_weight
+        )  # fmt: skip
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         train, held = pruning_rows(self, X, y, validation)
         if held is not None:

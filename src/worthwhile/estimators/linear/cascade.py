@@ -268,7 +268,9 @@ class CascadeClassifier(CostAwareClassifier):
     def _prepare(self, X: Any, y: Any, sample_weight: Any, grades: Any) -> Ground:
         """Check everything and grow the trees."""
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], weight=sample_weight
+        )
         codes = self._read_labels(y)
         if len(self.classes_) > 2:
             raise ValueError(

@@ -184,7 +184,9 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
             Weights of the rows.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32])
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], weight=sample_weight
+        )
         codes = self._read_labels(y)
         weight = read_weight(sample_weight, X, self.class_weight, y)
         share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)
@@ -257,7 +259,9 @@ class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
             Targets.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y, dtype=[np.float64, np.float32], multi_output=True)
+        X, y, costs = self._read_training(
+            X, y, dtype=[np.float64, np.float32], multi_output=True, weight=sample_weight
+        )
         X = np.ascontiguousarray(X)
         weight = read_weight(sample_weight, X)
         share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)

@@ -263,7 +263,7 @@ class DynamicSelectionClassifier(TakesClassifier):
         """
         self._validate_params()
         lams = self._lams()
-        X, y, costs = self._read_training(X, y)
+        X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight = read_weight(sample_weight, X, self.class_weight, y)
         weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)

@@ -166,7 +166,7 @@ class StaticOrderClassifier(TakesClassifier):
             copies of a row are in the same fold.
         """
         self._validate_params()
-        X, y, costs = self._read_training(X, y)
+        X, y, costs = self._read_training(X, y, weight=sample_weight)
         origin = copies_by_weight(read_weight(sample_weight, X, self.class_weight, y), len(X))
         X, y = X[origin], y[origin]
         codes = self._read_labels(y)
