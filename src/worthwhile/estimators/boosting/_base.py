@@ -49,6 +49,7 @@ class Miser(MiserParameters, ABC):
     _style = "native"
     trace_: pd.DataFrame
     purchase_order_: list[int]
+    feature_importances_: Floats
     n_rounds_: int
     seed_: int
     lam_: float
@@ -83,6 +84,13 @@ class Miser(MiserParameters, ABC):
         """Columns of the user's table behind columns that were bought, in that order."""
         expansion = None if self._encoding is None else self._encoding.expansion
         return order if expansion is None else [*dict.fromkeys(expansion.sources[order].tolist())]
+
+    def _by_source(self, values: Floats) -> Floats:
+        """Sums over the columns that are made of each column of the user's table."""
+        expansion = None if self._encoding is None else self._encoding.expansion
+        if expansion is None:
+            return values
+        return np.bincount(expansion.sources, values, self.n_features_in_).astype(np.float64)
 
     def _made(self, order: list[int]) -> list[int]:
         """All columns that are made of those of the user's table."""
@@ -230,7 +238,20 @@ class Miser(MiserParameters, ABC):
         used = set(kept.features.tolist())
         bought = [f for f in rounds.booster.purchases.order if f in used]
         self.purchase_order_ = self._sources(bought)
+        self._note_gains(rounds, costs.n_features)
         self.policy_ = TreePolicy(costs, self._output(), kept)
+
+    def _note_gains(self, rounds: Rounds, n_features: int) -> None:
+        """What features gained in the rounds that were kept, added to what they gained before."""
+        count = (self.n_rounds_ - rounds.first_round) * (
+            1 if self._vector() else rounds.loss.n_outputs
+        )
+        gains = np.zeros(n_features)
+        for tree in rounds.trees[:count]:
+            gains += tree.gains(n_features)
+        before = vars(self).pop("feature_importances_", None) if rounds.first_round else 0.0
+        if before is not None:  # a model that was cut, or an old file, does not know
+            self.feature_importances_ = before + self._by_source(gains)
 
     def _what_was(self, earlier: TreePolicy, training: Training, n_outputs: int) -> Earlier:
         """Scores and purchases of the rows under the earlier model."""
@@ -311,6 +332,8 @@ class Miser(MiserParameters, ABC):
         used = set(self._sources(kept.features.tolist()))
         model.policy_ = TreePolicy(policy.costs, policy.output, kept)
         model.n_rounds_ = stage
+        if stage < self.n_rounds_:
+            vars(model).pop("feature_importances_", None)  # known for all rounds only
         model.purchase_order_ = [f for f in self.purchase_order_ if f in used]
         return model
 

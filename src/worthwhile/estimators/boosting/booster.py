@@ -82,12 +82,25 @@ class Tree:
         The tree as tables over codes.
     output : int
         Score that a width-1 tree adds to.
+    exponent : int
+        Power of two by which gradients were multiplied.
     """
 
     grown: Grown
     value: Floats
     route: leaves.Route
     output: int = 0
+    exponent: int = 0
+
+    def gains(self, n_features: int) -> Floats:
+        """What the splits on each feature (d,) take off the halved squared gradients of a row on average."""
+        feature, total = np.array(self.grown.feature), np.array(self.grown.total, dtype=np.float64)
+        inner = np.flatnonzero(feature >= 0)
+        worth = (total[:, 1:] ** 2).sum(axis=1) / total[:, 0]
+        left, right = (np.array(part)[inner] for part in (self.grown.left, self.grown.right))
+        gain = (worth[left] + worth[right] - worth[inner]) / total[0, 0]
+        sums = np.bincount(feature[inner], gain, n_features)
+        return np.ldexp(sums, -2 * self.exponent - 1)
 
     def among(self, total: Floats) -> Floats:
         """The scores, out of those of all outputs (outputs, n), that it adds to."""
@@ -196,7 +209,8 @@ class Booster:
             value = self._means(grown, gradients.exponent)
         else:
             value = self._newton_steps(grown, gradients, sample) * factor
-        return Tree(grown, value * self.settings.learning_rate, route, output)
+        value = value * self.settings.learning_rate
+        return Tree(grown, value, route, output, gradients.exponent)
 
     def _round(self, gradients: Floats, curvature: Floats | None = None) -> Rounded:
         width, n = gradients.shape

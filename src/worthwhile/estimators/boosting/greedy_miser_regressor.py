@@ -129,6 +129,10 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         are halved as in equation 2.
     purchase_order_ : list of int
         Columns in the order in which they were first bought.
+    feature_importances_ : float64 array (d,)
+        What the splits on each feature gained: the mean squared gradient of a row, halved, before and
+        after, added over the trees. :meth:`importances` has what features cost, in money, and what
+        they change, on rows of your choice.
     n_rounds_ : int
         Rounds kept.
     seed_ : int
