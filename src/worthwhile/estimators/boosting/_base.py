@@ -53,6 +53,7 @@ class Miser(MiserParameters, ABC):
     n_rounds_: int
     seed_: int
     lam_: float
+    learning_rate_: float
 
     # What a subclass supplies ---------------------------------------------------------------------
 
@@ -213,9 +214,10 @@ class Miser(MiserParameters, ABC):
             if earlier is not None:
                 base = earlier.trees.base
                 before = self._what_was(earlier, training, loss.n_outputs)
+            self.learning_rate_ = self._rate(training)
             rounds = Rounds(
-                data, loss, base, training.costs.flat, self._settings(), self._plan(training.allowed), threads,
-                held, before,
+                data, loss, base, training.costs.flat, self._settings(self.learning_rate_),
+                self._plan(training.allowed), threads, held, before,
             )  # fmt: skip
             rounds.run()
         finally:

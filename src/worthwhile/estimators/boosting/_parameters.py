@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from worthwhile.estimators._shared.deprecation import warn_of
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.boosting.losses import Loss
+
+if TYPE_CHECKING:
+    from worthwhile.estimators.boosting._training import Training
 
 OLD_STARTS = {"prior": "default", "zero": "paper"}
 """What ``init`` of version 0.1.0 is called among the presets, where trees grow by equation 5."""
@@ -40,6 +44,13 @@ PRESETS = {
 ROWS_TO_SPARE = 10_000
 """Rows from which on some are held out unasked, as in scikit-learn: 2,500 were better all trained on."""
 
+USUAL_RATE = 0.1
+"""Learning rate where rows are many or rounds are cut to the best."""
+
+MOST_STEPS, MANY_ROWS = 20.0, 2000
+"""Most steps, rounds times rate, on so many rows; on fewer, less by the root of their number. Chosen on 200 and
+600 rows of five tables: without it, 200 rounds at rate 0.1 are far too sure of themselves there."""
+
 
 class MiserParameters(CostAware):
     """Constructor, its checks, and what the parameters mean to the booster."""
@@ -50,7 +61,7 @@ class MiserParameters(CostAware):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "max_depth": [Interval(Integral, 0, 16, closed="both")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "lam_scale": [StrOptions({"mean", "sum"})],
@@ -71,7 +82,7 @@ class MiserParameters(CostAware):
     costs: Any
     loss: str
     n_rounds: int
-    learning_rate: float
+    learning_rate: float | str
     max_depth: int
     min_samples_leaf: int
     lam_scale: str
@@ -138,10 +149,21 @@ class MiserParameters(CostAware):
         """The number that ``lam`` stands for; before one was chosen, 0."""
         return float(getattr(self, "lam_", 0.0) if isinstance(self.lam, str) else self.lam)
 
-    def _settings(self) -> BoosterSettings:
+    def _rate(self, training: Training) -> float:
+        """The learning rate: as given, or for "auto" smaller where rows are few and all rounds are run."""
+        if not isinstance(self.learning_rate, str):
+            return float(self.learning_rate)
+        all_run = training.y_held is None and not self.warm_start and self.preset == "default"
+        if not all_run or self.n_rounds == 0:
+            return USUAL_RATE
+        rows = len(training.y) if training.weight is None else float(training.weight.sum())
+        most = MOST_STEPS * math.sqrt(rows / MANY_ROWS)
+        return min(USUAL_RATE, most / int(self.n_rounds))
+
+    def _settings(self, rate: float = USUAL_RATE) -> BoosterSettings:
         authors = self.preset == "authors"
         return BoosterSettings(
-            lam=self._lam(), lam_scale=self.lam_scale, learning_rate=float(self.learning_rate),
+            lam=self._lam(), lam_scale=self.lam_scale, learning_rate=rate,
             max_depth=int(self.max_depth), min_samples_leaf=int(self.min_samples_leaf),
             penalty=self.penalty, reuse_within_round=not authors, force_split=authors, half=not authors,
             by_curvature=self.preset == "default",

@@ -63,7 +63,6 @@ class BoosterSettings:
     force_split: bool = False
     half: bool = True
     category_smooth: float = 10.0
-    l2: float = 0.0
     by_curvature: bool = False
     """Gains are those of Newton steps, where there is a curvature: rows count by it, not alike."""
 
@@ -96,7 +95,7 @@ class Tree:
         """What the splits on each feature (d,) take off the halved squared gradients of a row on average."""
         feature, total = np.array(self.grown.feature), np.array(self.grown.total, dtype=np.float64)
         inner = np.flatnonzero(feature >= 0)
-        worth = (total[:, 1:] ** 2).sum(axis=1) / total[:, 0]
+        worth = (total[:, 1 : 1 + self.value.shape[1]] ** 2).sum(axis=1) / total[:, 0]
         left, right = (np.array(part)[inner] for part in (self.grown.left, self.grown.right))
         gain = (worth[left] + worth[right] - worth[inner]) / total[0, 0]
         sums = np.bincount(feature[inner], gain, n_features)
@@ -311,7 +310,7 @@ class Booster:
         return means
 
     def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
-        """Gradient sum over curvature sum (and ``l2``) of every node; 0 where there is no curvature."""
+        """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
         if grown.hessians is not None:
             below = np.ldexp(grown.hessians[:, None].astype(np.float64), -CURVATURE_BITS)
         else:
@@ -323,8 +322,7 @@ class Booster:
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
         above = np.array(grown.total).astype(np.float64)[:, 1 : 1 + below.shape[1]]
-        whole = below + math.ldexp(self.settings.l2, self.data.power)
-        steps = np.divide(above, whole, out=np.zeros_like(below), where=below > 0)
+        steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
         return np.ldexp(steps, -rounded.exponent)
 

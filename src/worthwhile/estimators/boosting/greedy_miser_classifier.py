@@ -70,8 +70,8 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         Rounds kept.
     seed_ : int
         Seed that the samples were drawn from.
-    lam_ : float
-        The ``lam`` in use.
+    lam_, learning_rate_ : float
+        The ``lam`` and the learning rate in use.
 
     Notes
     -----
@@ -112,7 +112,7 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         leaves: str = "vector",
         loss: str = "auto",
         n_rounds: int = 200,
-        learning_rate: float = 0.1,
+        learning_rate: float | str = "auto",
         max_depth: int = 6,
         min_samples_leaf: int = 20,
         lam_scale: str = "mean",

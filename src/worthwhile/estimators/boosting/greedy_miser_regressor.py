@@ -75,8 +75,10 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         Power of the mean that the variance is with ``loss="tweedie"``, between 1 and 2.
     n_rounds : int, default=200
         Trees.
-    learning_rate : float, default=0.1
-        Factor of every tree.
+    learning_rate : float or "auto", default="auto"
+        Factor of every tree. "auto" is 0.1, and less where rows are few and nothing is held out: then
+        ``n_rounds`` times it is at most 20, times the root of n / 2000 for n rows (their weight, with
+        ``sample_weight``). 0.1 with the other presets and ``warm_start``.
     max_depth : int, default=6
         Levels of splits (2**max_depth leaves at most).
     min_samples_leaf : int, default=20
@@ -137,8 +139,8 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         Rounds kept.
     seed_ : int
         Seed that the samples were drawn from.
-    lam_ : float
-        The ``lam`` in use.
+    lam_, learning_rate_ : float
+        The ``lam`` and the learning rate in use.
 
     Notes
     -----
@@ -183,7 +185,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         quantile: float = 0.5,
         power: float = 1.5,
         n_rounds: int = 200,
-        learning_rate: float = 0.1,
+        learning_rate: float | str = "auto",
         max_depth: int = 6,
         min_samples_leaf: int = 20,
         lam_scale: str = "mean",
