@@ -19,7 +19,8 @@ def main() -> None:
     X, X_test, y, y_test = train_test_split(heart.data, heart.target, test_size=0.3, random_state=0)
     X_train, X_prune, y_train, y_prune = train_test_split(X, y, test_size=0.4, random_state=0)
 
-    grown = BudgetedForestClassifier(alpha=4, costs=heart.costs, random_state=0).fit(X, y)
+    paper = BudgetedForestClassifier(alpha=4, costs=heart.costs, price_power=1.0, random_state=0)
+    grown = paper.fit(X, y)
     print("budgeted forest, one run")
     for budget in (3.5, 4, 10):
         model = grown.at(budget=budget)

@@ -245,7 +245,12 @@ def budget_rf(problem: Problem, quick: bool) -> Iterator[Point]:
         # The threshold counts documents of a class: a share of them means the same on all sets.
         alpha = share * float(problem.weight.sum())
         forest = BudgetedForestClassifier(
-            costs=problem.costs, n_trees=trees, random_state=0, alpha=alpha, bootstrap=True
+            costs=problem.costs,
+            n_trees=trees,
+            random_state=0,
+            alpha=alpha,
+            bootstrap=True,
+            price_power=1.0,
         ).fit(train.X, train.y, sample_weight=problem.weight)
         bills = forest.trace_["cost"].to_numpy()
         for kept in (1, 2, 5, 10, 20, 40):

@@ -44,7 +44,7 @@ FEWER_LAMS = (3e-2, 4e-2, 5e-2, 6e-2, 7e-2, 8e-2, 9e-2, 1e-1)
 TOO_FAR = 0.03
 """Error lost at which no larger lam is tried."""
 
-PAPER_WAY = {"criterion": "minimax", "bootstrap": True}
+PAPER_WAY = {"criterion": "minimax", "bootstrap": True, "price_power": 1.0}
 SIZES = {
     "letters": (12000, 4000, 4000), "forest": (36603, 15688, 58101), "cifar": (19761, 8468, 10000),
     "miniboone": (2000, 1000, 2000),

@@ -17,8 +17,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "CostSensitiveTreeRegressor": {"max_depth": 2, "max_iter": 2, "random_state": 0},
     "CostWeightedL1Classifier": {"tol": 1e-6},
     "CostWeightedL1Regressor": {},
-    "DynamicSelectionClassifier": {"max_iter": 1, "random_state": 0},
-    "EarlyExitClassifier": {},
+    "DynamicSelectionClassifier": {"lam": 0.5, "max_iter": 1, "random_state": 0},
+    "EarlyExitClassifier": {"threshold": 0.9},
     "EarlyExitRegressor": {},
     "FeatureSubsets": {},
     "ForwardForestClassifier": {
@@ -29,11 +29,11 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "GreedyMiserClassifier": {"n_rounds": 4, "min_samples_leaf": 5},
     "GreedyMiserRegressor": {"n_rounds": 8, "min_samples_leaf": 5},
-    "L1GateClassifier": {"random_state": 0},
+    "L1GateClassifier": {"C": 1.0, "random_state": 0},
     "PrunedForestClassifier": {"random_state": 0},
     "StaticOrderClassifier": {},
-    "SubmodularTreeClassifier": {"max_depth": 2},
-    "SubmodularTreeRegressor": {"max_depth": 2},
+    "SubmodularTreeClassifier": {"budget": 5, "max_depth": 2},
+    "SubmodularTreeRegressor": {"budget": 5, "max_depth": 2},
 }
 """Constructor arguments by class name."""
 

@@ -43,4 +43,4 @@ def test_defaults_are_those_documented(thing):
 def test_most_parameters_are_looked_at():
     found = [name for param in public() for name, _ in said(inspect.getdoc(param.values[0]))]
     assert len(found) > 100
-    assert ("lam", "0.5") in list(said(worthwhile.DynamicSelectionClassifier.__doc__))
+    assert ("lam", '"auto"') in list(said(worthwhile.DynamicSelectionClassifier.__doc__))

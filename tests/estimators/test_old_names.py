@@ -78,7 +78,7 @@ def test_unknown_parameters_stay_unknown(strict):
 
 
 def test_searches_take_grids_over_old_names():
-    tree = SubmodularTreeClassifier(costs=COSTS, max_depth=1)
+    tree = SubmodularTreeClassifier(float("inf"), costs=COSTS, max_depth=1)
     with pytest.warns(FutureWarning, match="is now max_depth"):
         search = GridSearchCV(tree, {"depth": [2]}, cv=2).fit(X, Y)
     assert search.best_estimator_.max_depth == 2

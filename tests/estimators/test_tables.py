@@ -181,7 +181,7 @@ def test_a_gate_refuses_a_model_that_knows_numbers_alone(loans):
 
 def test_early_exit_takes_the_columns_of_its_model(loans, miser):
     X, y, _ = loans
-    model = EarlyExitClassifier(miser, every=2).fit(X, y)
+    model = EarlyExitClassifier(miser, 0.9, every=2).fit(X, y)
     assert model.columns_ == miser.columns_
     assert (model.cost(X) <= miser.cost(X)).all()
 

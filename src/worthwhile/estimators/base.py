@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from worthwhile._sklearn import ClassifierMixin, RegressorMixin, available_if
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
-from worthwhile.costs import Costs, as_floats, budget_limits
+from worthwhile.costs import Costs, as_floats, budget_limits, budget_quanta
 from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_calibrated
 from worthwhile.estimators._shared.deprecation import present_names, with_old_names
 from worthwhile.estimators._shared.encoding import Encoding
@@ -88,7 +89,7 @@ class CostAware(Promising, TableReader):
         missing = policy.costs.columns_of(unavailable, "unavailable")
         absent = [*policy.costs.dependents(missing)]
         X = self._read(X, absent) if absent else self._read(X)
-        limit = budget_limits(budget, len(X))
+        limit = self.policy_.allowed(budget_limits(budget, len(X)))
         if limit is not None or (missing and not set(missing).isdisjoint(policy.reads.tolist())):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
@@ -168,6 +169,30 @@ class CostAware(Promising, TableReader):
     ) -> npt.NDArray[np.int64]:
         """Trees or stages evaluated for each row, int (n,); parameters as for :meth:`predict`."""
         return self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).evaluated
+
+    def within(self, budget: Any) -> Self:
+        """A copy that never spends more than ``budget`` on a case, in batches, sessions and files.
+
+        It is the model under ``predict(X, budget=budget)``, for good; a smaller budget given later
+        counts, a larger one does not. None takes the limit away.
+
+        Examples
+        --------
+        >>> import worthwhile
+        >>> heart = worthwhile.datasets.load_heart()
+        >>> model = worthwhile.GreedyMiserClassifier(costs=heart.costs, n_rounds=5)
+        >>> cheap = model.fit(heart.data, heart.target).within(20)
+        >>> bool(cheap.cost(heart.data).max() <= 20)
+        True
+        """
+        self._check_fitted()
+        limit = budget_quanta(budget)
+        policy = self.policy_.limited(limit)
+        if limit is not None:
+            policy.check_budget()
+        twin = copy.copy(self)
+        vars(twin)["policy_"] = policy  # as it is: a policy of columns is dressed already
+        return twin
 
     @property
     def costs_(self) -> Costs:

@@ -26,7 +26,7 @@ from worthwhile.frontier._journal import Journal, identify_estimator, identify_s
 from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, grid_of, takes, train
 from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._points import Frontier, Point
-from worthwhile.frontier._stages import cuts
+from worthwhile.frontier._stages import cuts, limits
 
 Split = tuple[Indices, Indices, Indices]
 
@@ -58,8 +58,9 @@ def compare(
     """Sweep many methods on the same rows and put their frontiers side by side.
 
     Rows are split at random into training, validation and test. A method gets ``effort`` points of
-    its own trade-off, fitted on the training rows (all stages of models that can be cut count);
-    points are chosen on the validation rows and reported on the test rows. Every method may also
+    its own trade-off, fitted on the training rows (all stages of models that can be cut count,
+    and so do budgets for each case, ``predict(X, budget=...)``); points are chosen on the validation
+    rows and reported on the test rows. Every method may also
     answer with the prior, which costs nothing.
 
     Parameters
@@ -201,7 +202,7 @@ def _is_result(value: Any) -> bool:
         and len(points) > 0
         and all(
             isinstance(point, dict)
-            and figures <= set(point) <= {*figures, "stage", "params"}
+            and figures <= set(point) <= {*figures, "stage", "case_budget", "params"}
             and all(is_number(point[name]) for name in figures)
             for point in points
         )
@@ -248,15 +249,20 @@ def sweep_method(
         start = time.perf_counter()
         model = train(estimator, params, seen)
         seconds += time.perf_counter() - start
-        for stage, part in cuts(model):
+        plain = {key: value for key, value in params.items() if _short(value)}
+        parts: list[tuple[Any, dict[str, Any]]] = [
+            (part, {"stage": stage}) for stage, part in cuts(model)
+        ]
+        parts += [(part, {"case_budget": budget}) for budget, part in limits(model)]
+        for part, where in parts:
             points.append(
                 {
                     "cost": _mean_bill(part, held),
                     "score": judge.score(part, held),
                     "test_cost": _mean_bill(part, new),
                     "test_score": judge.score(part, new),
-                    "stage": stage,
-                    "params": {key: value for key, value in params.items() if _short(value)},
+                    **where,
+                    "params": plain,
                 }
             )
     return {"seconds": seconds, "models": len(grid), "points": points}

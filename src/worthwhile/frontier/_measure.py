@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, inde
 
 from worthwhile._messages import on_purpose, some
 from worthwhile.costs import QUANTA_PER_UNIT
-from worthwhile.frontier._stages import cuts
+from worthwhile.frontier._stages import cuts, limits
 from worthwhile.metrics import RankingScorer
 
 Array = npt.NDArray[Any]
@@ -144,17 +144,23 @@ def run_unit(
     seconds = time.perf_counter() - start
     block = blocks[fold[1]]
     stages = []
-    for stage, part in cuts(model):
+
+    def look(stage: int | None, part: Any, **more: Any) -> dict[str, Any]:
         sums = np.zeros(int(blocks.max()) + 1, dtype=np.int64)
         np.add.at(sums, block, bills(part, held))
-        stages.append(
-            {
-                "stage": stage,
-                "score": judge.score(part, held),
-                "bills": sums.tolist(),
-                "training_bill": float(bills(part, seen).mean() / QUANTA_PER_UNIT),
-            }
-        )
+        return {
+            "stage": stage,
+            "score": judge.score(part, held),
+            "bills": sums.tolist(),
+            "training_bill": float(bills(part, seen).mean() / QUANTA_PER_UNIT),
+            **more,
+        }
+
+    stages = [look(stage, part) for stage, part in cuts(model)]
+    if rows.qid is None:  # there a budget is for the whole query
+        found = [look(None, part, case_budget=budget) for budget, part in limits(model)]
+        # Within a budget that binds for nobody it is the whole model.
+        stages = [one for one in found if one["bills"] != stages[-1]["bills"]] + stages
     return {"seconds": seconds, "stages": stages}
 
 

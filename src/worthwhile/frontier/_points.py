@@ -39,6 +39,8 @@ class Point:
         Parameters of the model.
     stage : int or None
         Rounds or trees kept, for models that were cut; None for whole ones.
+    case_budget : float or None
+        What the model may spend on a case, at most (``model.within``); None is no limit.
     test_cost, test_score : float
         The same on test rows, which choose nothing; NaN where there are none.
     method : str
@@ -52,6 +54,7 @@ class Point:
     bound: float = math.nan
     params: dict[str, Any] = field(default_factory=dict)
     stage: int | None = None
+    case_budget: float | None = None
     test_cost: float = math.nan
     test_score: float = math.nan
     method: str = ""
@@ -291,6 +294,7 @@ class Frontier:
         for point in self.points:
             line = {f.name: getattr(point, f.name) for f in fields(point) if f.name != "params"}
             line["stage"] = -1 if point.stage is None else point.stage
+            line["case_budget"] = math.inf if point.case_budget is None else point.case_budget
             lines.append(line | {f"param_{name}": value for name, value in point.params.items()})
         return pd.DataFrame(lines)
 

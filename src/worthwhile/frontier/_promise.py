@@ -13,7 +13,9 @@ ENOUGH = 2000
 """Rows that did not train, after which no further fold is fitted for a promise."""
 
 
-def promise_of(model: Any, sweep: Sweep, params: dict[str, Any], stage: int | None) -> Promise:
+def promise_of(
+    model: Any, sweep: Sweep, params: dict[str, Any], stage: int | None, limit: float | None
+) -> Promise:
     """What models with the same parameters do with rows of the folds that they were not fitted on.
 
     Answers to single rows mean nothing where rows are ranked: then the bill alone is promised.
@@ -21,7 +23,7 @@ def promise_of(model: Any, sweep: Sweep, params: dict[str, Any], stage: int | No
     parts: list[Evidence] = []
     for seen, held in sweep.folds:
         rows = sweep.rows.take(held)
-        twin = cut(train(sweep.estimator, params, sweep.rows.take(seen)), stage)
+        twin = cut(train(sweep.estimator, params, sweep.rows.take(seen)), stage, limit)
         twin = getattr(twin, "best_estimator_", twin)  # within a pipeline
         parts.append(twin._evidence(rows.X, rows.y))
         if sum(part.rows for part in parts) >= ENOUGH:

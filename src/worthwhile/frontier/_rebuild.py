@@ -41,11 +41,11 @@ def train_choice(
     True
     """
     point = choice.points[0]
-    if not point.params and point.stage is None:
+    if not point.params and point.stage is None and point.case_budget is None:
         return None
     rows, _, _ = _read(X, y, costs, qid)
     estimator = make_method(choice.method, X, y, costs, random_state, qid=qid)
-    return cut(train(estimator, point.params, rows), point.stage)
+    return cut(train(estimator, point.params, rows), point.stage, point.case_budget)
 
 
 def make_method(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -107,6 +108,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         The chosen model, fitted on all rows.
     best_params_, best_stage_ : dict, int or None
         Parameters of the chosen point, and how many stages the model was cut to.
+    best_case_budget_ : float or None
+        What the model may spend on a case at most, where the chosen point has such a limit.
     best_score_, best_cost_ : float
         Validation score and mean validation bill of the chosen point.
     tuned_params_ : dict
@@ -325,7 +328,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             [
                 Point(
                     float(cost[i]), float(score[i]), float(errors[i]), spread[i], float(cost[i] + width[i]),
-                    dict(sweep.candidates[m.candidate].params), m.stage,
+                    dict(sweep.candidates[m.candidate].params), m.stage, m.case_budget,
                 )
                 for i, m in enumerate(measured)
             ],
@@ -343,7 +346,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             point = measured[i]
             if point.candidate not in models:
                 models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
-            model = cut(models[point.candidate], point.stage)
+            model = cut(models[point.candidate], point.stage, point.case_budget)
             found = self._refit(model, frontier[i].params, sweep.rows, point.gap, self._margins[i])
             lowest = min(lowest, max(frontier[i].cost, found.bound))
             validated = found.bill >= point.least - self._margins[i]
@@ -352,12 +355,33 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
                 found = self._tune(sweep, measured, estimator, i, found)
                 self._promise(sweep, found, frontier[i])
                 return self._keep(found, i)
-        lowest = lowest if models else float(frontier.bound.min())
-        raise ValueError(
+        self._buy_nothing(sweep, estimator, lowest if models else float(frontier.bound.min()))
+
+    def _buy_nothing(self, sweep: Sweep, estimator: Any, lowest: float) -> None:
+        """Keep the model that buys nothing, with a warning; refuse where there is none."""
+        frontier = self.frontier_
+        told = (
             f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
             f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. "
-            "Raise the budget to that, lower confidence, or give cheaper points in trade_off."
         )
+        i = int(np.argmin(frontier.cost))
+        model = train(estimator, frontier[i].params, sweep.rows)
+        if not hasattr(model, "within") or float(model.within(0).cost(sweep.rows.X).max()) > 0:
+            raise ValueError(
+                f"{told}Raise the budget to that, lower confidence, or give cheaper points in trade_off."
+            )
+        warnings.warn(
+            f"{told}The model that buys nothing is kept.", WorthwhileWarning, stacklevel=4
+        )
+        self.n_refits_ = 1
+        point = replace(
+            frontier[i], cost=0.0, bound=0.0, cost_error=0.0, stage=None, case_budget=0.0,
+            score=float(self.scorer_(model.within(0), sweep.rows.X, sweep.rows.y)),
+        )  # fmt: skip
+        self.frontier_ = frontier._like([*frontier, point])
+        found = Refit(model.within(0), point.params, 0.0, 0.0, 0.0)
+        self._promise(sweep, found, point)
+        self._keep(found, len(self.frontier_) - 1)
 
     def _refit(
         self, model: Any, params: Any, rows: LabelledRows, gap: float, margin: float
@@ -370,7 +394,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self, sweep: Sweep, measured: list[Measured], estimator: Any, i: int, found: Refit
     ) -> Refit:
         """Spend what a refit leaves of the budget, where the next dearer point is better."""
-        j = dearer_point(sweep, measured, self.frontier_, i, self.budget) if self.tune else None
+        limited = measured[i].case_budget is not None
+        tuned = self.tune and not limited
+        j = dearer_point(sweep, measured, self.frontier_, i, self.budget) if tuned else None
         if j is None:
             return found
         # What lies between two points is taken to be as uncertain as the worse of them.
@@ -388,7 +414,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         model = getattr(found.model, "best_estimator_", found.model)  # within a pipeline
         if not hasattr(model, "promise"):
             return  # an estimator of somebody else's
-        promise = promise_of(model, sweep, found.params, point.stage)
+        promise = promise_of(model, sweep, found.params, point.stage, point.case_budget)
         bill, bound = Figure(found.expected, point.cost_error), max(point.cost, found.bound)
         model.promise_ = promise.with_bill(bill, bound, self.confidence)
 
@@ -396,6 +422,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         point = self.frontier_[index]
         self.best_estimator_, self.best_index_ = found.model, index
         self.best_params_, self.best_stage_ = point.params, point.stage
+        self.best_case_budget_ = point.case_budget
         self.best_score_, self.best_cost_ = point.score, point.cost
         self.tuned_params_, self.expected_cost_ = found.params, found.expected
         self.best_bound_ = max(point.cost, found.bound)

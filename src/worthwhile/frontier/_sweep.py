@@ -40,6 +40,7 @@ class Measured:
 
     candidate: int
     stage: int | None
+    case_budget: float | None
     scores: Floats
     """By fold."""
     sums: Ints
@@ -154,12 +155,19 @@ class Sweep:
         points = []
         for number, candidate in enumerate(self.candidates):
             by_fold = [self.results[_key(candidate, f)]["stages"] for f in range(len(self.folds))]
-            stages = sorted({s["stage"] for fold in by_fold for s in fold}, key=_whole_last)
-            points += [self._at(number, stage, by_fold) for stage in stages]
+            limits = {s["case_budget"] for fold in by_fold for s in fold if "case_budget" in s}
+            points += [self._at(number, None, limit, by_fold) for limit in sorted(limits)]
+            stages = sorted(
+                {s["stage"] for fold in by_fold for s in fold if "case_budget" not in s},
+                key=_whole_last,
+            )
+            points += [self._at(number, stage, None, by_fold) for stage in stages]
         return points
 
-    def _at(self, number: int, stage: int | None, by_fold: list[list[Any]]) -> Measured:
-        found = [_last_until(stage, fold) for fold in by_fold]
+    def _at(
+        self, number: int, stage: int | None, limit: float | None, by_fold: list[list[Any]]
+    ) -> Measured:
+        found = [_last_until(stage, limit, fold) for fold in by_fold]
         sums = np.add.reduce(np.array([s["bills"] for s in found], dtype=np.int64), axis=0)
         sizes = np.array([len(held) for _, held in self.folds], dtype=np.float64)
         training = np.array([s["training_bill"] for s in found])
@@ -167,7 +175,7 @@ class Sweep:
         gap = mean - float((training * sizes).sum() / sizes.sum())
         scores = np.array([s["score"] for s in found])
         least = float(max(training.min(), training.mean() / 2))
-        return Measured(number, stage, scores, sums, gap, least)
+        return Measured(number, stage, limit, scores, sums, gap, least)
 
     def seconds(self, number: int) -> float:
         """Mean time of fitting a candidate."""
@@ -190,6 +198,7 @@ def _is_stage(stage: dict[str, Any]) -> bool:
     bills = stage.get("bills")
     return (
         (stage.get("stage", 0) is None or type(stage.get("stage")) is int)
+        and is_number(stage.get("case_budget", 0.0))
         and is_number(stage.get("score"))
         and is_number(stage.get("training_bill"))
         and isinstance(bills, list)
@@ -209,11 +218,17 @@ def _whole_last(stage: int | None) -> float:
     return float("inf") if stage is None else stage
 
 
-def _last_until(stage: int | None, stages: list[Any]) -> Any:
-    """The stage asked for, or the last before it in a model that is shorter."""
+def _last_until(stage: int | None, limit: float | None, stages: list[Any]) -> Any:
+    """The stage or the limit asked for, or the last before it in a model that is shorter.
+
+    A limit that binds for nobody was not written down: it is the whole model.
+    """
+    if limit is not None:
+        found = [s for s in stages if s.get("case_budget") == limit]
+        return found[0] if found else stages[-1]
     if stage is None:
         return stages[-1]
-    return [s for s in stages if s["stage"] <= stage][-1]
+    return [s for s in stages if "case_budget" not in s and s["stage"] <= stage][-1]
 
 
 def between(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any] | None:

@@ -42,6 +42,7 @@ def dearer_point(
         i
         for i, other in enumerate(measured)
         if other.stage == point.stage
+        and other.case_budget is None
         and sweep.candidates[other.candidate].family == family
         and frontier[i].cost > own.cost
     ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from worthwhile.columns import Columns
-from worthwhile.costs import Costs
+from worthwhile.costs import MOST_QUANTA, Costs
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist._archive import read_array, write_array
 from worthwhile.policy.base import Policy
@@ -103,9 +103,13 @@ class Encoder:
         if policy.kind not in POLICIES:
             raise TypeError(f"a policy of kind {policy.kind!r} cannot be stored in a model file.")
         settings, arrays = policy.state()
-        more = {} if policy.columns is None else {"columns": policy.columns.to_dict()}
+        more: dict[str, Any] = {}
+        if policy.columns is not None:
+            more["columns"] = policy.columns.to_dict()
         if policy.output.calibration is not None:
             more["calibration"] = self.encode(policy.output.calibration.to_dict())
+        if policy.limit is not None:
+            more["limit"] = policy.limit
         return {
             **more,
             "kind": policy.kind,
@@ -217,7 +221,8 @@ class Decoder:
 
     def policy(self, content: Any) -> Policy:
         """Build a policy; it checks its own arrays."""
-        optional = {"columns", "calibration"} & set(content if isinstance(content, dict) else ())
+        has = set(content if isinstance(content, dict) else ())
+        optional = {"columns", "calibration", "limit"} & has
         check_keys(content, POLICY_KEYS | optional, "a policy")
         if content["kind"] not in POLICIES:
             raise BadModelFile(
@@ -254,7 +259,12 @@ class Decoder:
                 raise BadModelFile("numbers are not calibrated, and this policy predicts numbers.")
             map_ = Calibration.from_dict(self.decode(content["calibration"]), len(classes))
             built = built.calibrated(map_)
-        return built
+        return built.limited(self._limit(content["limit"])) if "limit" in optional else built
+
+    def _limit(self, content: Any) -> int:
+        if type(content) is not int or not 0 <= content <= MOST_QUANTA:
+            raise BadModelFile(f"the limit of a policy is {str(content)[:40]}, not an amount.")
+        return content
 
     def _columns(self, content: Any, costs: Costs) -> Columns:
         columns = Columns.from_dict(content)

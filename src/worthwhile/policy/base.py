@@ -110,6 +110,10 @@ class Policy(ABC):
     chooses_by_price: ClassVar[bool] = False
     """Whether prices of today change what is bought, and not only what it costs and what a budget pays."""
 
+    limit: int | None = None
+    """Quanta that no case may pass, whatever budget it is given; None is no limit. A model inside
+    another follows the limit of the whole."""
+
     exact: ClassVar[bool] = True
     """Batch and session agree to the last bit; False where a foreign library does the arithmetic."""
 
@@ -148,6 +152,19 @@ class Policy(ABC):
     @abstractmethod
     def begin(self) -> Case:
         """Start a row."""
+
+    def limited(self, limit: int | None) -> Self:
+        """The same policy with a limit of its own for every case."""
+        twin = copy.copy(self)
+        twin.limit = limit
+        vars(twin).pop("_fingerprint", None)
+        return twin
+
+    def allowed(self, budget: Any) -> Any:
+        """What a case may cost at most, given its budget in quanta; or rows, with a budget each."""
+        if self.limit is None or budget is None:
+            return self.limit if budget is None else budget
+        return np.minimum(budget, self.limit) if np.ndim(budget) else min(budget, self.limit)
 
     def check_budget(self) -> None:  # noqa: B027  most policies can always answer in part
         """Refuse, with advice, if the policy cannot run under a budget."""
@@ -239,6 +256,8 @@ class Policy(ABC):
                 digest.update(json.dumps(self.columns.to_dict()).encode())
             if self.output.calibration is not None:
                 _update(digest, self.output.calibration.to_dict())
+            if self.limit is not None:
+                digest.update(f"limit {self.limit}".encode())
             _update(digest, self._identity())
             self._fingerprint = digest.hexdigest()[:16]
         return self._fingerprint

@@ -91,7 +91,7 @@ class QuerySession(Storable):
         if not isinstance(policy, ExitPolicy) or policy.alone:
             raise TypeError("policy has no rule for queries: use Session for single rows.")
         super().__init__(policy, prices, unavailable)
-        self._limit = budget_quanta(budget)
+        self._limit: int | None = policy.allowed(budget_quanta(budget))
         self.one_by_one = bool(one_by_one)
         self._accounts = [
             _Account(self.policy, unavailable=unavailable) for _ in range(int(documents))

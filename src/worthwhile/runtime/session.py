@@ -70,7 +70,7 @@ class Session(Listener):
         unavailable: Any = (),
     ) -> None:
         super().__init__(policy, prices, unavailable)
-        policy, limit = self.policy, budget_quanta(budget)
+        policy, limit = self.policy, policy.allowed(budget_quanta(budget))
         if limit is not None:
             policy.check_budget()
         self.one_by_one = bool(one_by_one)

@@ -25,7 +25,9 @@ def problem(n=300, d=5, k=3, seed=0, missing=0.0):
 
 
 def small(**settings):
-    return BudgetedForestClassifier(**{"n_trees": 6, "random_state": 0, **settings})
+    return BudgetedForestClassifier(
+        **{"n_trees": 6, "price_power": 1.0, "random_state": 0, **settings}
+    )
 
 
 def single(**settings):

@@ -44,8 +44,10 @@ ARRAYS = (
 def test_p_full_zero_is_greedy_miser_tree_for_tree(n_classes, leaves, lam, newton, weighted):
     X, y, costs = priced(n_classes)
     weight = np.random.default_rng(0).random(len(y)) if weighted else None
-    shared = {"costs": costs, "n_rounds": 8, "leaves": leaves, "newton": newton, "random_state": 0}
-    shared["max_depth"] = 3
+    shared = {
+        "costs": costs, "n_rounds": 8, "leaves": leaves, "newton": newton, "random_state": 0,
+        "max_depth": 3, "min_samples_leaf": 20, "learning_rate": 0.1,
+    }  # fmt: skip
     miser = GreedyMiserClassifier(lam=lam, **shared).fit(X, y, weight)
     model = AdaptiveBoostingClassifier(gamma=lam, p_full=0, **shared).fit(X, y, weight)
     mine, theirs = model.policy_.cheap.trees, miser.policy_.trees
@@ -215,7 +217,9 @@ def test_budget_chooses_within_it_on_validation_rows():
 def test_trees_find_the_hard_centre_of_synthetic_1():
     X, y, _ = datasets.make_synthetic_1(1000)
     existing = SVC(gamma=2, C=10).fit(X, y)
-    model = AdaptiveBoostingClassifier(existing, p_full=0.45, n_rounds=60, max_iter=5, costs=[0, 0])
+    # Trees that know the training rows by heart would send nobody on.
+    trees = {"n_rounds": 60, "max_depth": 3, "newton": False, "learning_rate": 0.1}
+    model = AdaptiveBoostingClassifier(existing, p_full=0.45, max_iter=5, costs=[0, 0], **trees)
     model.fit(X, y)
     assert model.score(X, y) >= existing.score(X, y) - 0.01
     sent = model.sent(X)
@@ -224,13 +228,20 @@ def test_trees_find_the_hard_centre_of_synthetic_1():
     assert sent[centre].mean() > 2 * sent[~centre].mean()
 
 
-def test_trade_off_grid_begins_with_greedy_miser():
+def test_trade_off_grid_is_one_sweep():
     X, y, costs = priced()
     model = AdaptiveBoostingClassifier(costs=costs, n_rounds=3, max_iter=1)
-    grid = model.trade_off_grid(X, y)
-    assert all(set(point) == {"p_full", "gamma"} for point in grid)
-    assert grid[0]["p_full"] == 0
-    assert grid[0]["gamma"] > grid[1]["gamma"]
+    assert model.trade_off_grid(X, y) == [{"p_full": "auto", "gamma": "auto"}]
+
+
+def test_validation_rows_choose_the_depth():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(1200, 5)).astype(float)
+    y = X[:, :5].sum(axis=1).astype(int) % 2  # parity: no tree of three levels can tell
+    existing = RandomForestClassifier(20, random_state=0).fit(X, y)
+    model = AdaptiveBoostingClassifier(existing, budget=5, n_rounds=8, max_iter=1, random_state=0)
+    assert model.fit(X, y).point_["depth"] > 3
+    assert model.set_params(max_depth=2).fit(X, y).point_["depth"] == 2
 
 
 def test_price_that_no_gain_covers_is_never_paid():

@@ -247,9 +247,9 @@ def test_sweep_moves_thresholds_of_trained_gates(priced, monkeypatch, cls):
 
 def test_thresholds_lie_between_scores_that_rounding_tells_apart():
     score = np.array([0.0, 1.0, 1.0 + 1e-14, 2.0, 3.0])
-    found = _thresholds(score, (0.0, 0.4, 0.6, 0.61, 1.0))
-    assert found == pytest.approx([2.5, 1.5, 0.5])
-    assert _thresholds(np.ones(4), (0.5,)) == []
+    found = _thresholds(score, (0.0, 0.4, 0.61, 1.0))
+    assert found == pytest.approx([2.5, 1.5, 0.5, 0.5])
+    assert _thresholds(np.ones(4), (0.5, 0.7)) == [0.0, 0.0]
 
 
 def test_a_budget_that_nothing_fits_warns_and_keeps_the_cheapest(monkeypatch):
@@ -299,9 +299,7 @@ def test_trade_off_grid_is_made_of_the_trade_off_parameters(priced):
     X, y, costs, existing = priced
     model = AdaptiveLinearClassifier(existing, costs=costs, max_iter=2)
     grid = model.trade_off_grid(X, y)
-    assert all(set(point) == set(model.trade_off_parameters) for point in grid)
-    model.set_params(**grid[0]).fit(X, y)
-    assert not model.sent(X).any()
+    assert grid == [dict.fromkeys(model.trade_off_parameters, "auto")]
 
 
 def test_l1_solver_and_alternation_agree_on_one_gate(priced):

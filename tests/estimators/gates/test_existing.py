@@ -117,7 +117,7 @@ def test_rows_set_aside_judge_the_existing_model_by_its_out_of_fold_probabilitie
     X, y, costs = heart
     forest = RandomForestClassifier(20, random_state=0).fit(X, y)
     wrong = np.column_stack([y == 1, y == 0]).astype(float)  # as if it were never right elsewhere
-    base = L1GateClassifier(forest, costs=costs, budget=1000, random_state=0)
+    base = L1GateClassifier(forest, costs=costs, budget=1000, out_of_fold=False, random_state=0)
     trusting, careful = clone(base).fit(X, y), clone(base).fit(X, y, existing_proba=wrong)
     assert trusting.sent(X).mean() > 0.5
     assert careful.sent(X).mean() < 0.1
@@ -160,7 +160,8 @@ def test_stages_nest(heart):
 @pytest.mark.parametrize("kind", ["forest", "pipeline", "ours"])
 def test_file_holds_the_existing_model_once_and_gives_it_back(heart, tmp_path, kind):
     X, y, costs = heart
-    model = AdaptiveLinearClassifier(models(X, y, costs)[kind], costs=costs, max_iter=3).fit(X, y)
+    existing = models(X, y, costs)[kind]
+    model = AdaptiveLinearClassifier(existing, p_full=0.5, costs=costs, max_iter=3).fit(X, y)
     model.save(tmp_path / "model.worthwhile")
     again = worthwhile.load(tmp_path / "model.worthwhile")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -175,7 +176,8 @@ def test_file_holds_the_existing_model_once_and_gives_it_back(heart, tmp_path, k
 
 def test_a_plain_function_cannot_be_stored(heart, tmp_path):
     X, y, costs = heart
-    model = AdaptiveLinearClassifier((function, ["cp"]), costs=costs, max_iter=3).fit(X, y)
+    model = AdaptiveLinearClassifier((function, ["cp"]), p_full=0.5, costs=costs, max_iter=3)
+    model.fit(X, y)
     with pytest.raises(TypeError, match="plain function"):
         model.save(tmp_path / "model.worthwhile")
 
@@ -216,6 +218,6 @@ def test_bad_existing_models_are_refused_with_advice(heart):
 
 def test_report_needs_one_label_per_row(heart):
     X, y, costs = heart
-    model = L1GateClassifier(costs=costs, random_state=0).fit(X, y)
+    model = L1GateClassifier(costs=costs, C=1.0, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="y has 3 labels"):
         model.gate_report(X, y[:3])

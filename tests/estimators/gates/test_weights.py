@@ -22,7 +22,10 @@ MODELS = {
     ),
     "linear": (AdaptiveLinearClassifier, {"max_iter": 6, "p_full": 0.4}),
     "lstsq": (AdaptiveLinearClassifier, {"max_iter": 4, "p_full": 0.4, "distance": "lstsq"}),
-    "penalised": (AdaptiveLinearClassifier, {"max_iter": 6, "refit_supports": False}),
+    "penalised": (
+        AdaptiveLinearClassifier,
+        {"max_iter": 6, "p_full": 0.5, "refit_supports": False},
+    ),
     "l1": (L1GateClassifier, {"C": 0.1, "correct_weight": 0.3}),
     "l1 on nothing": (L1GateClassifier, {"n_features": 0, "correct_weight": 0.3}),
 }

@@ -128,7 +128,7 @@ def test_thresholds_let_the_wanted_share_leave():
 
 def test_a_path_is_many_fits():
     X, y = problem()
-    base = CascadeClassifier(2, **SMALL)
+    base = CascadeClassifier(2, 0.001, **SMALL)
     path = base.fit_path(X, y, [0.001, 0.01])
     assert [model.lam for model in path] == [0.001, 0.01]
     for model in path:
@@ -166,7 +166,7 @@ def test_grades_say_more_than_two_classes():
 def test_grades_that_do_not_fit_are_refused(grades, message):
     X, _ = problem(60)
     with pytest.raises(ValueError, match=message):
-        CascadeClassifier(2, **SMALL).fit(X, np.arange(60) % 2, grades=grades)
+        CascadeClassifier(2, 0.001, **SMALL).fit(X, np.arange(60) % 2, grades=grades)
 
 
 def test_prices_that_nothing_is_worth_make_it_free():
@@ -260,8 +260,8 @@ def test_picked_trees_say_the_same():
 def test_balanced_classes_count_the_same():
     X, y = problem()
     weight = np.where(y == 1, len(y) / (2 * y.sum()), len(y) / (2 * (len(y) - y.sum())))
-    given = CascadeClassifier(2, **SMALL).fit(X, y, sample_weight=weight)
-    balanced = CascadeClassifier(2, class_weight="balanced", **SMALL).fit(X, y)
+    given = CascadeClassifier(2, 0.001, **SMALL).fit(X, y, sample_weight=weight)
+    balanced = CascadeClassifier(2, 0.001, class_weight="balanced", **SMALL).fit(X, y)
     assert given.decision_function(X) == pytest.approx(balanced.decision_function(X), abs=1e-6)
 
 
@@ -274,7 +274,7 @@ def test_the_laws_hold():
 def test_three_classes_are_refused():
     X, _ = problem(60)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        CascadeClassifier(2, **SMALL).fit(X, np.arange(60) % 3)
+        CascadeClassifier(2, 0.001, **SMALL).fit(X, np.arange(60) % 3)
 
 
 def test_grid_goes_from_dear_prices_down():

@@ -107,7 +107,7 @@ def test_columns_on_demand_grow_the_same_tree(monkeypatch):
 def test_one_node_without_a_budget_is_least_squares():
     X, y = make(2)
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(len(X))])
-    model = SubmodularTreeRegressor(max_depth=1).fit(X, y)
+    model = SubmodularTreeRegressor(np.inf, max_depth=1).fit(X, y)
     np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X), rtol=1e-8)
     assert model.certificates_.guarantee[0] == 0.0
     assert model.certificates_.statement[0] == "no guarantee: the features are collinear"
@@ -234,7 +234,7 @@ def test_ill_conditioned_columns_are_solved_from_the_rows():
     a, b = rng.normal(size=(2, 500))
     X = np.column_stack([a, a + 3e-4 * b])
     y = a + b
-    model = SubmodularTreeRegressor(max_depth=1).fit(X, y)
+    model = SubmodularTreeRegressor(np.inf, max_depth=1).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=1e-9)
 
 

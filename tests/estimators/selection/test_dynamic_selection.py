@@ -122,7 +122,7 @@ def test_eta_0_is_dagger_exactly_and_the_coaches_differ():
     X, y = two_stage(150)
 
     def print_of(**settings):
-        return DynamicSelectionClassifier(**settings, **SMALL).fit(X, y).policy_.fingerprint()
+        return DynamicSelectionClassifier(0.5, **settings, **SMALL).fit(X, y).policy_.fingerprint()
 
     dagger = print_of(coaching=False)
     for coaching in ("reward", "confidence"):
@@ -171,7 +171,7 @@ def test_free_features_are_known_from_the_start_and_cost_nothing():
 
 def test_everything_free_leaves_nothing_to_choose(tmp_path):
     X, y = two_stage(120)
-    model = DynamicSelectionClassifier(costs=np.zeros(5), **SMALL).fit(X, y)
+    model = DynamicSelectionClassifier(0.5, costs=np.zeros(5), **SMALL).fit(X, y)
     assert model.acquired(X).all()
     assert model.cost(X).max() == 0
     assert len(model.trace_) == 0
@@ -366,7 +366,7 @@ def test_classifiers_are_trained_for_the_masks_they_are_given():
 def test_adapting_is_another_fit_of_a_masked_classifier():
     X, y = two_stage(150)
     prints = [
-        DynamicSelectionClassifier(masked=m, adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
+        DynamicSelectionClassifier(0.5, masked=m, adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
         for m in (True, False)
         for a in (True, False)
     ]
@@ -377,7 +377,7 @@ def test_adapting_is_another_fit_of_a_masked_classifier():
 def test_a_number_of_copies_may_be_adapted_to_and_one_is_the_default():
     X, y = two_stage(150)
     prints = [
-        DynamicSelectionClassifier(adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
+        DynamicSelectionClassifier(0.5, adapt=a, **SMALL).fit(X, y).policy_.fingerprint()
         for a in (True, 1, 3, 0, False)
     ]
     assert prints[0] == prints[1]

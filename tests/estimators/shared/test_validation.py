@@ -132,12 +132,12 @@ def test_holding_out_no_query_is_refused_with_advice():
 CLASSIFIERS = [
     AdaptiveLinearClassifier(budget=1, random_state=0),
     BudgetedForestClassifier(n_jobs=1, random_state=0),
-    CostSensitiveTreeClassifier(random_state=0),
-    DynamicSelectionClassifier(random_state=0),
+    CostSensitiveTreeClassifier(0.001, random_state=0),
+    DynamicSelectionClassifier(0.5, random_state=0),
     GreedyMiserClassifier(),
     PrunedForestClassifier(random_state=0),
 ]
-REGRESSORS = [CostSensitiveTreeRegressor(), GreedyMiserRegressor()]
+REGRESSORS = [CostSensitiveTreeRegressor(0.001), GreedyMiserRegressor()]
 
 
 def named(estimator):
@@ -188,7 +188,7 @@ def test_targets_that_are_no_numbers_are_refused(estimator):
 def test_several_targets_need_as_many_in_validation():
     Y2 = np.column_stack([X[:, 0], X[:, 1]])
     with pytest.raises(ValueError, match=r"targets of shape \(60,\): give the shape \(60, 2\)"):
-        CostSensitiveTreeRegressor().fit(X, Y2, validation=(X, X[:, 0]))
+        CostSensitiveTreeRegressor(0.001).fit(X, Y2, validation=(X, X[:, 0]))
 
 
 def test_queries_of_validation_rows_are_checked():
@@ -234,6 +234,6 @@ def test_a_rare_class_stays_in_training_and_others_are_held_out_in_proportion():
             seen.append((targets.Y.sum(axis=0), held[1].sum(axis=0)))
             return super()._learn(X, targets, costs, weight, held)
 
-    Watching(random_state=0, validation_fraction=0.1).fit(rows, codes)
+    Watching(0.001, random_state=0, validation_fraction=0.1).fit(rows, codes)
     assert seen[0][0].tolist() == [360, 36, 1]
     assert seen[0][1].tolist() == [40, 4, 0]

@@ -28,12 +28,12 @@ def data():
 
 
 def cascade(X, score, costs):
-    return CascadeClassifier(n_stages=3, random_state=0, costs=costs).fit(X, score > 0)
+    return CascadeClassifier(n_stages=3, lam=0.001, random_state=0, costs=costs).fit(X, score > 0)
 
 
 def staged(X, score, costs):
     model = GreedyMiserClassifier(n_rounds=12, min_samples_leaf=5, costs=costs).fit(X, score > 0)
-    return EarlyExitClassifier(model, every=4).fit(X, score > 0)
+    return EarlyExitClassifier(model, 0.9, every=4).fit(X, score > 0)
 
 
 @pytest.mark.parametrize("make", [cascade, staged])
@@ -71,7 +71,7 @@ def test_documents_may_come_back_in_any_order_under_a_budget(data):
 def test_an_answer_uses_what_was_told_before_its_turn(data):
     X, score, costs = data
     plain = GreedyMiserClassifier(n_rounds=12, min_samples_leaf=5, costs=costs).fit(X, score > 0)
-    model = EarlyExitClassifier(plain, every=12).fit(X, score > 0)  # a single stage
+    model = EarlyExitClassifier(plain, 0.9, every=12).fit(X, score > 0)  # a single stage
     early = 0
     for row in X[:20]:
         session, expected = model.session(), plain.session()

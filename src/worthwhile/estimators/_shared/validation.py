@@ -172,6 +172,39 @@ def hold_out(
     return kept, held
 
 
+def fold_rows(codes: Array, n_folds: int, rng: Random) -> list[tuple[Indices, Indices]]:
+    """Deal the rows of every class to folds; pairs of rows to train on and rows held out.
+
+    Every class keeps a row to train on, so that the only row of a class is never held out. Empty
+    folds are left out: there may be fewer than asked for, or none.
+
+    Parameters
+    ----------
+    codes : array (n,)
+        Class of each row.
+    n_folds : int
+        Folds.
+    rng : generator
+        Where chance comes from; one permutation is drawn per class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes = np.array([0, 0, 0, 0, 1, 1, 2])
+    >>> [held.size for _, held in fold_rows(codes, 3, np.random.default_rng(0))]
+    [2, 2, 2]
+    """
+    fold = np.full(len(codes), -1)
+    dealt = 0
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        if len(rows) > 1:
+            fold[rng.permutation(rows)] = np.arange(dealt, dealt + len(rows)) % n_folds
+            dealt += len(rows)
+    folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+    return [(train, held) for train, held in folds if len(held)]
+
+
 def hold_out_queries(qid: Array, fraction: float, rng: Random) -> tuple[Indices, Indices]:
     """Rows to train on and rows held out: whole queries, with at most ``fraction`` of the documents."""
     queries = Queries.of(qid, len(qid))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
@@ -26,6 +27,7 @@ class EarlyExit(CostAware, ABC):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
     policy_: ExitPolicy
+    threshold_: Any
 
     keep: int = 1
 
@@ -55,6 +57,7 @@ class EarlyExit(CostAware, ABC):
             raise ValueError(
                 f"model was fitted on {known} columns, X has {given[0]}: give the columns it knows."
             )
+        self.threshold_ = self._settled(X, y, how)
         _, _, costs = self._read_training(X, y, like=model)
         inner = model._inner_policy
         policy = TreePolicy(costs, inner.output.plain, inner.trees)
@@ -81,6 +84,18 @@ class EarlyExit(CostAware, ABC):
 
     def _model_given(self) -> Any:
         return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
+    def _settled(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
+        """The threshold to use."""
+        return self.threshold
+
+    def _moved(self, threshold: Any) -> Self:
+        """The same trees with another threshold."""
+        twin, policy = copy.copy(self), self._inner_policy
+        twin.threshold = twin.threshold_ = threshold
+        levels = twin._levels(len(policy.ends))
+        twin.policy_ = ExitPolicy(policy.model, policy.ends, policy.rule, levels, policy.keep)
+        return twin
 
     def _staged_model(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
         """The model as given if it is fitted; otherwise a copy, trained."""
@@ -109,7 +124,7 @@ class EarlyExit(CostAware, ABC):
     def _levels(self, n_stages: int) -> Floats:
         """What the rule compares with at each exit but the last."""
         n_exits = max(0, n_stages - 1)
-        levels = np.asarray(self.threshold, dtype=np.float64)
+        levels = np.asarray(self.threshold_, dtype=np.float64)
         if levels.ndim == 0:
             share = np.ones(n_exits)
             if self.rule == "proximity":  # down to 0 at the last exit
@@ -123,7 +138,7 @@ class EarlyExit(CostAware, ABC):
         lowest = LOWEST[self.rule]
         if np.isnan(levels).any() or (levels < lowest).any():
             raise ValueError(
-                f"threshold is {self.threshold!r}: with rule={self.rule!r} it is at least {lowest:g} at every exit."
+                f"threshold is {self.threshold_!r}: with rule={self.rule!r} it is at least {lowest:g} at every exit."
             )
         return levels
 

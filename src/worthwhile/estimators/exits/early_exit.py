@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Iterator
+from numbers import Integral, Real
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from worthwhile.core.queries import Queries
 from worthwhile.costs import as_floats
 from worthwhile.estimators._shared.covering import covering, sample
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.queries import RankingScore
 from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
 from worthwhile.estimators.exits._staged_model import EarlyExit, is_fitted
@@ -25,6 +27,9 @@ Floats = npt.NDArray[np.float64]
 
 GRID = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 """Proximity thresholds to try, in standard deviations of the scores."""
+
+AUTO_DOUBTS = (0.8, 0.6, 0.4, 0.2, 0.1, 0.04, 0.0)
+"""Doubts with which rows may leave that "auto" chooses from: 1 is what knowing nothing leaves."""
 
 
 class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
@@ -252,9 +257,11 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     model : classifier, optional
         A staged model of this library: a fitted one is used as it is and stays fitted when this is
         cloned; one that is not fitted is trained by ``fit``. None is ``GreedyMiserClassifier()``.
-    threshold : float or array, default=0.9
+    threshold : float, array or "auto", default="auto"
         Probability above which a row leaves, from 1 / K up; 1 or more: nobody leaves. An array has
-        one number for each exit before the end.
+        one number for each exit before the end. "auto": of seven numbers the one with the least bill
+        within one standard error of the best, on the rows of ``fit`` for a fitted model, best rows
+        that it has not seen; on rows held out otherwise.
     rule : {"probability"}, default="probability"
         The only rule for classes.
     every, costs
@@ -269,6 +276,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     ----------
     policy_ : ExitPolicy
         The trees with their exits.
+    threshold_ : float or array
+        The threshold in use.
     classes_ : array
         Labels.
 
@@ -293,12 +302,13 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EarlyExit._parameter_constraints,
         "rule": [StrOptions({"probability"})],
+        "threshold": [Real, "array-like", StrOptions({"auto"})],
     }
 
     def __init__(
         self,
         model: Any = None,
-        threshold: Any = 0.9,
+        threshold: Any = "auto",
         rule: str = "probability",
         every: int = 10,
         costs: Any = None,
@@ -325,6 +335,15 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         """
         return self._fit(X, y, sample_weight=sample_weight)
 
+    def _settled(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
+        if not isinstance(self.threshold, str):
+            return self.threshold
+        least = 1 / max(2, len(np.unique(y)))
+        points = [{"threshold": 1 - (1 - least) * doubt} for doubt in AUTO_DOUBTS]
+        own = (X, y) if is_fitted(self._model_given()) else None
+        weight = how.get("sample_weight")
+        return choose_point(self, points, X, y, weight, own, fit_all=_one_model)["threshold"]
+
     def cost(
         self, X: Any, budget: Any = None, *, accounting: str = "row", **request: Any
     ) -> Floats:
@@ -344,3 +363,12 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
 
         shares = covering(bill, [0.99, 0.5, 0.1, 0.01, 0.0])
         return [{"threshold": 1.0 - doubt * share} for share in shares]
+
+
+def _one_model(
+    estimator: EarlyExitClassifier, points: Any, X: Any, y: Any, **more: Any
+) -> Iterator[EarlyExitClassifier]:
+    """All thresholds over one staged model."""
+    model = estimator.set_params(threshold=1.0).fit(X, y, **more)
+    for point in points:
+        yield model._moved(point["threshold"])

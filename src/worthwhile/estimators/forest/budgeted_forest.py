@@ -20,6 +20,7 @@ from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, budget_quanta
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.validation import read_validation, split_rows
 from worthwhile.estimators._shared.weights import drop_weightless, exact_weight, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -37,6 +38,9 @@ ALPHAS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 25.0, 35.0, 45.0)
 GRID_POWERS, GRID_DEPTHS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.0), (1, 2, 4)
 """Where a sweep over powers of the prices starts, and levels of short trees in it."""
 
+AUTO_POWERS, AUTO_TREES, SMALLEST_CHOICE = (1.0, 0.5, 0.25, 0.0), 10, 30
+"""Powers of the prices that are chosen from, by forests of how many trees, with how many rows at least."""
+
 PILOT = 4
 """Trees grown both ways when validation rows decide how."""
 
@@ -50,8 +54,9 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     Parameters
     ----------
-    budget : number, default=inf
-        Mean bill on the validation rows that the forest must keep. See :meth:`at`.
+    budget : number or "auto", default="auto"
+        Mean bill on the validation rows that the forest must keep. "auto": no limit but what
+        ``price_power`` chooses. See :meth:`at`.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     categorical, dates : lists of columns, optional
@@ -86,9 +91,11 @@ class BudgetedForestClassifier(CostAwareClassifier):
     free_on_path : bool, default=False
         Charge a split nothing for features, and groups, that the path to the node has bought. The
         paper charges the full price at every split; bills count a feature once in any case.
-    price_power : number, default=1.0
+    price_power : number or "auto", default="auto"
         Splits are judged by prices to this power: 1 is the paper's forest, which reads cheap
-        features as long as they tell anything; 0 looks at the impurity alone. Bills are not touched.
+        features as long as they tell anything, whatever the budget; 0 looks at the impurity alone.
+        Bills are not touched. "auto": 1, 1/2, 1/4 or 0, judged by forests of a few trees on rows
+        held out: the cheapest within one standard error of the best, or, under a budget, the best.
     max_depth : int, optional
         Levels of splits; None means until leaves are pure.
     class_weight : dict or "balanced", optional
@@ -106,8 +113,8 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     Attributes
     ----------
-    alpha_ : float
-        The threshold that was taken.
+    alpha_, price_power_ : float
+        The threshold and the power that were taken.
     criterion_, bootstrap_ : str, bool
         How splits were judged, and whether trees saw bootstrap samples.
     n_trees_ : int
@@ -135,8 +142,8 @@ class BudgetedForestClassifier(CostAwareClassifier):
     --------
     >>> from worthwhile import BudgetedForestClassifier, datasets
     >>> heart = datasets.load_heart()
-    >>> model = BudgetedForestClassifier(alpha=2, costs=heart.costs, random_state=0)
-    >>> model = model.fit(heart.data, heart.target)
+    >>> model = BudgetedForestClassifier(alpha=2, costs=heart.costs, price_power=1, random_state=0)
+    >>> model = model.fit(heart.data, heart.target)  # the cheapest: the paper's prices
     >>> cheap = model.at(budget=3)
     >>> 0 < cheap.n_trees_ < model.n_trees_, bool(cheap.trace_["cost"][cheap.n_trees_ - 1] <= 3)
     (True, True)
@@ -152,6 +159,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
     trace_: pd.DataFrame
     alphas_: pd.DataFrame | None
     alpha_: float
+    price_power_: float
     criterion_: str
     bootstrap_: bool
     bills_: list[int]
@@ -159,7 +167,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
     rest_: TreePolicy | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Real, 0, None, closed="both")],
+        "budget": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"validation"}), "array-like"],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "impurity": [StrOptions({"pairs", "powers", "entropy", "gini"}), list, tuple],
@@ -169,7 +177,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         "n_thresholds": [StrOptions({"auto"}), Integral, "array-like"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
         "free_on_path": ["boolean"],
-        "price_power": [Interval(Real, 0, None, closed="left")],
+        "price_power": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
@@ -179,7 +187,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     def __init__(
         self,
-        budget: float = float("inf"),
+        budget: float | str = "auto",
         *,
         costs: Any = None,
         alpha: Any = 0.0,
@@ -191,7 +199,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         n_thresholds: Any = "auto",
         bootstrap: bool | str = "auto",
         free_on_path: bool = False,
-        price_power: float = 1.0,
+        price_power: float | str = "auto",
         max_depth: int | None = None,
         class_weight: Any = None,
         validation_fraction: float | None = 0.1,
@@ -239,6 +247,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
             Rows to measure bills and scores on, instead of a share of the training rows.
         """
         self._validate_params()
+        given = X, y
         X, y, costs = self._read_training(
             X, y, dtype=[np.float64, np.float32], weight=sample_weight
         )
@@ -251,11 +260,28 @@ class BudgetedForestClassifier(CostAwareClassifier):
             check_random_state(self.random_state).randint(2**31 - 1, size=4)
         )
         rows = self._rows(X, codes, weight, validation, rng)
+        self.price_power_ = self._settled(*given, sample_weight, costs)
         seeds = rng.integers(2**63, size=self._n_trees(), dtype=np.uint64)
         with Threads(count_threads(self.n_jobs)) as threads:
             runs = self._grow_all(rows, costs, alphas, seeds, threads)
         self._choose(alphas, runs, costs)
         return self
+
+    @property
+    def _limit(self) -> float:
+        """The budget; no limit for "auto"."""
+        return math.inf if isinstance(self.budget, str) else float(self.budget)
+
+    def _settled(self, X: Any, y: Any, weight: Any, costs: Costs) -> float:
+        """The power of the prices: as given, or for "auto" chosen on rows held out."""
+        if not isinstance(self.price_power, str):
+            return float(self.price_power)
+        if len(np.unique(costs.flat.alone)) <= 1 or len(X) < SMALLEST_CHOICE:
+            return AUTO_POWERS[0]
+        quick = clone(self).set_params(n_trees=min(int(self.n_trees), AUTO_TREES))
+        points = [{"price_power": power} for power in AUTO_POWERS]
+        best = math.isfinite(self._limit)
+        return float(choose_point(quick, points, X, y, weight, best=best)["price_power"])
 
     def _grow_all(
         self, rows: ForestRows, costs: Costs, alphas: list[float], seeds: Any, threads: Threads
@@ -263,7 +289,8 @@ class BudgetedForestClassifier(CostAwareClassifier):
         """All trees for every alpha, grown in the way that the first of them speak for."""
         k = len(self.classes_)
         mass: Floats = np.bincount(rows.codes, rows.weight, k).astype(np.float64)
-        growth = Growth(self.get_params(deep=False), rows, costs.flat, k, threads)
+        settings = {**self.get_params(deep=False), "price_power": self.price_power_}
+        growth = Growth(settings, rows, costs.flat, k, threads)
 
         def look(grown: list[Any]) -> tuple[Trees, Path]:
             trees, label = plant(grown, mass / mass.sum(), threads, single=growth.single)
@@ -318,7 +345,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
         """Take the alpha with the best validation score within the budget; ties: cheaper, earlier."""
         table = []
         for alpha, (trees, path) in zip(alphas, runs, strict=True):
-            kept = n_within(path.quanta, path.n_rows, self.budget)
+            kept = n_within(path.quanta, path.n_rows, self._limit)
             score = path.score[kept - 1] if kept else self._prior_score(trees, path)
             table.append((alpha, kept, path.cost(kept), score))
         best = min(range(len(table)), key=lambda i: (-table[i][3], table[i][2], i))
@@ -342,7 +369,7 @@ class BudgetedForestClassifier(CostAwareClassifier):
 
     def _keep(self, trees: Trees, costs: Costs) -> None:
         """Split all trees at the budget: what is used, and what is kept for larger budgets."""
-        kept = n_within(self.bills_, self.n_validation_, self.budget)
+        kept = n_within(self.bills_, self.n_validation_, self._limit)
         if kept == 0:
             warnings.warn(
                 f"budget={self.budget} does not pay for a single tree (the first has a mean bill of "

@@ -49,7 +49,8 @@ class PrunedForestClassifier(CostAwareClassifier):
         A :class:`~worthwhile.BudgetedForestClassifier`, a scikit-learn forest of classification
         trees, or a :class:`~worthwhile.PricedModel` of a classifier by LightGBM, XGBoost, CatBoost or
         scikit-learn's boosting. A fitted one is pruned as it is; of an unfitted one a clone is
-        trained. None trains a ``BudgetedForestClassifier`` with the same costs.
+        trained. None trains a ``BudgetedForestClassifier`` that does not look at prices
+        (``price_power=0``).
     lam : number, default=0.001
         Error that one unit of money is worth.
     costs : Costs, mapping or array, optional
@@ -230,7 +231,9 @@ class PrunedForestClassifier(CostAwareClassifier):
     ) -> tuple[Any, Any, Any]:
         codes = self._read_labels(y)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        forest = BudgetedForestClassifier(costs=costs, validation_fraction=None, n_jobs=self.n_jobs)
+        forest = BudgetedForestClassifier(
+            costs=costs, price_power=0.0, validation_fraction=None, n_jobs=self.n_jobs
+        )
         if self.forest is not None:
             forest = clone(self.forest)
         if "random_state" in forest.get_params() and forest.get_params()["random_state"] is None:

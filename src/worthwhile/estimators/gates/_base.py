@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import sys
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,10 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from worthwhile.columns import Columns, Expansion
+from worthwhile.columns import Columns
 from worthwhile.columns.table import dense
-from worthwhile.costs import Costs, as_floats
-from worthwhile.estimators._shared.validation import hold_out, read_validation
+from worthwhile.estimators._shared.validation import read_validation
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.gates._existing import (
@@ -29,78 +30,38 @@ from worthwhile.estimators.gates._existing import (
     read_existing,
     read_proba,
 )
-from worthwhile.estimators.gates._judge import Judge, Sweep, choose
+from worthwhile.estimators.gates._judge import Model, Sweep, choose, joined
+from worthwhile.estimators.gates._report import report
+from worthwhile.estimators.gates._saving import LEAST_SAVING, reason
+from worthwhile.estimators.gates._task import COARSE_ROWS, Task
+from worthwhile.estimators.gates._unseen import Unseen, ask_unseen
 from worthwhile.estimators.priced.priced_model import PricedModel
+from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
 from worthwhile.policy.encoded import EncodedPolicy
-from worthwhile.policy.gate import GatePolicy, shared_output
-from worthwhile.policy.output import Output
+from worthwhile.policy.gate import GatePolicy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-SHARES = (0.2, 0.4, 0.6)
+WITHIN, CAUTION = 0.01, 1.0
+"""Accuracy that a gate may lose where nothing says how much, so many standard errors included."""
+
+STAGES = 24
+"""Budgets, as shares of the existing model's bill, that a sweep has a stage for."""
+
+SHARES, COARSE_SHARES = (0.2, 0.4, 0.6), (0.25, 0.55)
 """Mean shares of a sweep, between nobody and everybody; moved thresholds reach those in between."""
 
+USUAL = {"p_full": 0.5, "gamma": 0.0, "C": 1.0, "correct_weight": 1.0}
+"""What a parameter of the trade-off is where only another was given."""
+
 ADAPT_CONSTRAINTS: dict[str, list[Any]] = {
-    "p_full": [Interval(Real, 0, 1, closed="both")],
-    "gamma": [Interval(Real, 0, None, closed="left")],
+    "p_full": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+    "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     "constraint": [StrOptions({"at_most", "equal"})],
 }
 """What both ADAPTs may be given for their trade-off."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Everything a fit starts from; weights are None where all rows count the same.
-
-    Gate and cheap model are trained on ``X`` under ``costs``. Where these are made from the columns of
-    the user's table, by ``expansion``, the existing model reads those: ``source`` are their numbers.
-    """
-
-    X: Floats
-    codes: Ints
-    costs: Costs
-    classes: npt.NDArray[Any]
-    existing: Existing
-    validation: tuple[Floats, Ints] | None
-    validation_proba: Floats | None = None
-    weight: Floats | None = None
-    validation_weight: Floats | None = None
-    source: Floats | None = None
-    expansion: Expansion | None = None
-
-    @property
-    def cheap_output(self) -> Output:
-        """How a cheap model of ours answers."""
-        return Output("log-odds" if len(self.classes) == 2 else "logits", self.classes)
-
-    def judge(self) -> Judge:
-        """A judge on the validation rows."""
-        assert self.validation is not None
-        X, codes = self.validation
-        made = None if self.expansion is None else (self.expansion, self.expansion.apply(X))
-        proba, weight = self.validation_proba, self.validation_weight
-        return Judge(X, codes, self.existing.policy, proba, weight, made)
-
-    def training_judge(self, most: int = 4096) -> Judge:
-        """A judge on at most ``most`` evenly spaced training rows."""
-        rows = np.arange(0, len(self.X), -(-len(self.X) // most))
-        weight = _some(self.weight, rows)
-        X = self.X if self.source is None else self.source
-        made = None if self.expansion is None else (self.expansion, self.X[rows])
-        return Judge(X[rows], self.codes[rows], self.existing.policy, None, weight, made)
-
-    def compose(self, gate: Policy, cheap: Policy) -> GatePolicy:
-        """The composite."""
-        existing = self.existing.policy
-        output = shared_output(cheap.output, existing.output)
-        costs = existing.costs
-        if self.expansion is not None:
-            gate, cheap = (
-                EncodedPolicy(costs, part.output, self.expansion, part) for part in (gate, cheap)
-            )
-        return GatePolicy(costs, output, gate, cheap, existing)
 
 
 class GatedClassifier(CostAwareClassifier, ABC):
@@ -112,11 +73,16 @@ class GatedClassifier(CostAwareClassifier, ABC):
     point_: dict[str, Any]
     class_weight: Any
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")
+    every_stage_differs: ClassVar[bool] = True
+    saved_: float | None
+    n_stages_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [None, Interval(Real, 0, None, closed="left")],
         "max_drop": [None, Interval(Real, 0, 1, closed="both")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "out_of_fold": ["boolean"],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -129,16 +95,20 @@ class GatedClassifier(CostAwareClassifier, ABC):
         budget: float | None,
         max_drop: float | None,
         validation_fraction: float,
+        out_of_fold: bool,
         random_state: Any,
         n_jobs: int | None,
+        verbose: int,
     ) -> None:
         self.existing = existing
         self.costs = costs
         self.budget = budget
         self.max_drop = max_drop
         self.validation_fraction = validation_fraction
+        self.out_of_fold = out_of_fold
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -161,20 +131,34 @@ class GatedClassifier(CostAwareClassifier, ABC):
             What each row counts, in the losses, in the mean of ``p_full``, and where rows are set
             aside; a weight of 2 is the row given twice. ``validation`` rows count 1 each.
         existing_proba : array (n, n_classes), optional
-            What the existing model says about rows it was not trained on; otherwise it is asked.
+            What the existing model says about rows it was not trained on; otherwise it is asked,
+            or, where it knows the rows already, copies of it that do not (``out_of_fold``).
         validation : (X, y), optional
             Rows to choose on, best such that the existing model was not trained on. Where rows are
             set aside instead, ``existing_proba`` tells how well it does on them.
         """
         self._check()
-        data = X, y, sample_weight, existing_proba
-        swept = self.budget is not None or self.max_drop is not None
-        task = self._read_task(data, validation, hold=swept)
-        if swept:
-            self._take(self._sweep(task), task)
-        else:
+        data, swept = (X, y, sample_weight, existing_proba), self._is_swept()
+        task, rng = self._read_task(data, validation, swept=swept)
+        if not swept:
+            for name in ("_swept", "n_stages_"):
+                vars(self).pop(name, None)
             self._fit_one(task)
+            self.saved_ = None
+            return self
+        self._take(self._sweep(task, rng, crossed=self.budget is None), task)
+        self._tell(task)
         return self
+
+    def _is_swept(self) -> bool:
+        """Whether fit chooses among many: it does where no trade-off is named."""
+        unset = all(getattr(self, name) == "auto" for name in self.trade_off_parameters)
+        return unset or self.budget is not None or self.max_drop is not None
+
+    def _number(self, name: str) -> float:
+        """A parameter of the trade-off, or what stands for it where only others were given."""
+        value = getattr(self, name)
+        return USUAL[name] if value == "auto" else float(value)
 
     def fit_path(
         self,
@@ -203,8 +187,9 @@ class GatedClassifier(CostAwareClassifier, ABC):
         list of fitted estimators, in the order of ``budgets``, then of ``drops``
         """
         self._check()
-        task = self._read_task((X, y, sample_weight, existing_proba), validation, hold=True)
-        sweep, fitted = self._sweep(task), []
+        data = X, y, sample_weight, existing_proba
+        task, rng = self._read_task(data, validation, swept=True)
+        sweep, fitted = self._sweep(task, rng, crossed=not len(budgets)), []
         rules: list[dict[str, Any]] = [{"budget": budget, "max_drop": None} for budget in budgets]
         for rule in [*rules, *({"budget": None, "max_drop": drop} for drop in drops)]:
             model = copy.copy(self).set_params(**rule)
@@ -227,22 +212,110 @@ class GatedClassifier(CostAwareClassifier, ABC):
         """Fit at the trade-off that the parameters name."""
 
     @abstractmethod
-    def _sweep(self, task: Task) -> Sweep:
-        """Fit over all trade-offs, for a budget to choose from."""
+    def _models(self, task: Task) -> Iterator[Model]:
+        """Fit over all trade-offs: always as many models, in the same order, whatever the rows."""
+
+    def _prepare(self, parts: list[Task]) -> None:
+        """Settle what is the same for all models, on the validation rows of the parts."""
+
+    def _sweep(self, task: Task, rng: np.random.Generator, *, crossed: bool) -> Sweep:
+        """All models, judged on rows that did not train them.
+
+        Few rows are not set aside: each judges the models of the folds that it is not in, and the
+        models of all rows are judged by those.
+        """
+        parts = [task]
+        if task.validation is None:
+            task = replace(task, coarse=crossed and len(task.X) < COARSE_ROWS)
+            parts = task.parts(self.validation_fraction, rng, crossed=crossed)
+        self._prepare(parts)
+        sweeps = [Sweep.of(part.judge(), self._models(part)) for part in parts]
+        return sweeps[0] if len(sweeps) == 1 else joined(sweeps, list(self._models(task)))
 
     def _take(self, sweep: Sweep, task: Task) -> None:
         """Keep the best model of a sweep within a budget, or the cheapest that loses little."""
-        if self.max_drop is None:
+        if self.budget is not None:
             best = choose(sweep.verdicts, self.budget)
             self.point_ = sweep.points[best]
         else:
-            best, drop = sweep.cheapest(float(self.max_drop))
+            rule = (WITHIN, CAUTION) if self.max_drop is None else (float(self.max_drop), 0.0)
+            best, drop = sweep.cheapest(*rule)
             self.point_ = {**sweep.points[best], "drop": drop}
+        self._keep(sweep, task, best)
+        self.n_stages_ = STAGES + 1  # after the budgets comes what was chosen
+
+    def _keep(self, sweep: Sweep, task: Task, best: int) -> None:
+        """Make a model of a sweep the one in use."""
+        self._swept = sweep, task
         self.policy_ = task.compose(*sweep.makers[best]())
         self.trace_ = sweep.trace(best)
+        dear = sweep.judge.existing_cost
+        self.saved_ = 1 - sweep.verdicts[best].cost / dear if dear > 0 else 0.0
 
-    def _read_task(self, data: tuple[Any, Any, Any, Any], validation: Any, *, hold: bool) -> Task:
-        """Check the data, set rows aside if models will be compared, make or read the existing model."""
+    def _tell(self, task: Task) -> None:
+        """Say what is saved; where that is nothing, warn and say why."""
+        sweep, drop = self._swept[0], self.point_.get("drop")
+        assert self.saved_ is not None
+        if self.verbose:
+            lost = "" if drop is None else f", {100 * drop:.1f} points of accuracy lost"
+            how = f" (existing model asked {task.unseen.how})" if task.unseen.how else ""
+            print(
+                f"{type(self).__name__}: {self.saved_:.0%} of the bill saved{lost}{how}",
+                file=sys.stderr,
+            )
+        if self.saved_ < LEAST_SAVING and self.budget is None:
+            warnings.warn(
+                f"the gate saves {max(self.saved_, 0.0):.0%} of the existing model's bill: "
+                f"{reason(sweep, task.unseen, WITHIN if self.max_drop is None else self.max_drop)}",
+                WorthwhileWarning,
+                stacklevel=5,
+            )
+
+    def at(self, *, budget: float | None = None, stage: int | None = None) -> Self:
+        """Another model of the sweep that ``fit`` made: the best on validation rows within a budget.
+
+        Parameters
+        ----------
+        budget : number, optional
+            Mean bill per row.
+        stage : int, optional
+            Instead: the budget as a share of the existing model's bill, in 24ths.
+        """
+        check_is_fitted(self, "policy_")
+        if not hasattr(self, "_swept"):
+            raise ValueError(
+                "there is no sweep to choose from: fit without p_full and gamma (or C), and before "
+                "the model is saved."
+            )
+        if (budget is None) == (stage is None):
+            raise ValueError(f"budget={budget} and stage={stage} were given: give one of the two.")
+        sweep, task = self._swept
+        if stage is not None:
+            if not 0 <= stage <= STAGES:
+                raise ValueError(f"stage is {stage}: it is a whole number from 0 to {STAGES}.")
+            budget = sweep.judge.existing_cost * stage / STAGES
+        other = copy.copy(self)
+        with warnings.catch_warnings():
+            if stage is not None:  # the first stages stand for "as cheap as it gets"
+                warnings.simplefilter("ignore", WorthwhileWarning)
+            best = choose(sweep.verdicts, budget)
+        other.point_ = sweep.points[best]
+        other._keep(sweep, task, best)
+        return other
+
+    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
+        """One point: its fit sweeps, and every budget is a stage of it (``at(stage=...)``)."""
+        return [dict.fromkeys(self.trade_off_parameters, "auto")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies in files hold the model; the sweep, with its rows, stays here.
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_swept"}
+
+    def _read_task(
+        self, data: tuple[Any, Any, Any, Any], validation: Any, *, swept: bool
+    ) -> tuple[Task, np.random.Generator]:
+        """Check the data, make or read the existing model; and where folds come from."""
         X, source, codes, weight, proba = self._read_rows(*data)
         costs, encoding = self._costs_for(data[0]), self._encoding
         expansion = None if encoding is None else encoding.expansion
@@ -251,20 +324,14 @@ class GatedClassifier(CostAwareClassifier, ABC):
             # The composite buys the user's columns; what its parts make of them is theirs.
             self._encoding = encoding = replace(encoding, expansion=None)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        held: tuple[Floats, Ints] | None = None
-        held_proba = held_weight = None
-        if validation is not None:
-            held = read_validation(self, validation, dtype=np.float64)
-        elif hold:
-            rng = np.random.default_rng([seed, 0])
-            kept, rows = hold_out(len(X), self.validation_fraction, rng, codes)
-            held, held_proba, held_weight = (
-                (source[rows], codes[rows]),
-                _some(proba, rows),
-                _some(weight, rows),
-            )
-            X, source, codes = X[kept], source[kept], codes[kept]
-            proba, weight = _some(proba, kept), _some(weight, kept)
+        unseen = Unseen()
+        if swept and proba is None and self.existing is not None and self.out_of_fold:
+            columns = None if encoding is None else encoding.columns
+            said = read_existing(self.existing, costs, self.classes_, source, None, columns).proba
+            if encoding is None:  # a model of tables is taken at its word
+                unseen = ask_unseen(self.existing, X, codes, said, seed)
+            proba = unseen.proba
+        held = None if validation is None else read_validation(self, validation, dtype=np.float64)
         if self.existing is None:
             existing = default_existing(
                 X, codes, self.classes_, made_costs, seed, self.n_jobs, weight
@@ -278,10 +345,10 @@ class GatedClassifier(CostAwareClassifier, ABC):
         else:
             columns = None if encoding is None else encoding.columns
             existing = read_existing(self.existing, costs, self.classes_, source, proba, columns)
-        return Task(
-            X, codes, made_costs, self.classes_, existing, held, held_proba, weight, held_weight,
-            source, expansion,
-        )  # fmt: skip
+        task = Task(
+            X, source, codes, made_costs, self.classes_, existing, weight, expansion, unseen, held
+        )
+        return task, np.random.default_rng([seed, 0])
 
     def _given_costs(self) -> Any:
         """Without prices of their own, composites take those that the existing model carries."""
@@ -342,30 +409,7 @@ class GatedClassifier(CostAwareClassifier, ABC):
             on all rows.
         """
         check_is_fitted(self, "policy_")
-        policy, X, y = self.policy_, self._read(X), np.asarray(y)
-        if len(y) != len(X):
-            raise ValueError(f"y has {len(y)} labels for {len(X)} rows: give one per row.")
-        sent = policy.sent(X)
-        cheap = policy.cheap.output.predict(policy.cheap.batch(X, billed=False).raw)
-        existing = policy.existing.output.predict(policy.existing.batch(X, billed=False).raw)
-        composite = np.where(sent, existing, cheap)
-        bill = as_floats(policy.bills(policy.batch(X)))
-        report = {}
-        for side, rows in (
-            ("cheap", ~sent),
-            ("existing", sent),
-            ("all", np.ones(len(X), dtype=bool)),
-        ):
-            report[side] = {
-                "rows": int(rows.sum()),
-                "share": float(rows.mean()) if len(rows) else np.nan,
-                "accuracy": _mean(composite[rows] == y[rows]),
-                "cheap_accuracy": _mean(cheap[rows] == y[rows]),
-                "existing_accuracy": _mean(existing[rows] == y[rows]),
-                "disagree": _mean(cheap[rows] != existing[rows]),
-                "cost": _mean(bill[rows]),
-            }
-        return pd.DataFrame.from_dict(report, orient="index").astype({"rows": int})
+        return report(self.policy_, self._read(X), np.asarray(y))
 
     # Copies and files ----------------------------------------------------------------------------
 
@@ -394,11 +438,3 @@ class GatedClassifier(CostAwareClassifier, ABC):
         if self.existing is not None:
             self.existing = PricedModel(None)
             self.existing._restore(policy.existing.with_columns(policy.columns))
-
-
-def _mean(values: npt.NDArray[Any]) -> float:
-    return float(np.mean(values)) if len(values) else float("nan")
-
-
-def _some(values: Floats | None, rows: Ints) -> Floats | None:
-    return None if values is None else values[rows]

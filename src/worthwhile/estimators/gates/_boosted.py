@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,48 @@ class Iterate:
     pair: Pair
     q: Floats
     objective: float
+
+
+class Chain:
+    """Pairs for one gamma: each share starts where the one before ended, when it is asked for.
+
+    Parameters
+    ----------
+    duo : Duo
+    shares : sequence of float
+        Mean shares, which are reached whatever the losses; 0 is the cheap model alone.
+    settings : BoosterSettings
+    n_rounds, iterations : int
+        Rounds, and outer iterations for each share.
+    """
+
+    def __init__(
+        self, duo: Duo, shares: Sequence[float], settings: BoosterSettings, n_rounds: int,
+        iterations: int,
+    ) -> None:  # fmt: skip
+        self._duo, self._shares, self._settings = duo, shares, settings
+        self._n_rounds, self._iterations = n_rounds, iterations
+        self._pairs = list[Pair]()
+
+    def policies(
+        self, number: int, output: Output, n_rounds: int, threshold: float = 0.0
+    ) -> tuple[TreePolicy, TreePolicy]:
+        """The pair of one of the shares after some rounds."""
+        while len(self._pairs) <= number:
+            self._pairs.append(self._next(self._shares[len(self._pairs)]))
+        return self._duo.policies(self._pairs[number], output, n_rounds, threshold)
+
+    def _next(self, share: float) -> Pair:
+        duo = self._duo
+        if share in (0.0, 1.0):  # nothing to find out
+            q = np.full(len(duo.codes), share)
+            return duo.grow(q, self._settings, self._n_rounds, gated=share > 0)
+        pair = self._pairs[-1]
+        for iterate in duo.alternate(
+            share, self._settings, self._n_rounds, self._iterations, pair, equal=True
+        ):
+            pair = iterate.pair
+        return pair
 
 
 class Duo:

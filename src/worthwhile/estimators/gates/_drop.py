@@ -84,8 +84,19 @@ class Trial:
         falling: Floats = IsotonicRegression(increasing=False).fit_transform(budgets, mean)
         return falling
 
-    def cheapest(self, most: float) -> Kept | None:
-        """The best model of the smallest budget that loses at most so much; None where none does."""
+    def errors(self, models: Ints) -> Floats:
+        """Standard errors of what models lose against the existing one."""
+        lost = self.existing - self.right[models]
+        total = self.weight.sum()
+        mean = lost.sum(axis=1, keepdims=True) / total
+        return np.asarray(np.sqrt(((lost - mean * self.weight) ** 2).sum(axis=1)) / total)
+
+    def cheapest(self, most: float, caution: float = 0.0) -> Kept | None:
+        """The best model of the smallest budget that loses at most so much; None where none does.
+
+        With ``caution``, so many standard errors of the loss must fit in as well: on few rows, what
+        looks like no loss may be one.
+        """
         if len(self.weight) < 2:
             return None
         score = self.right.sum(axis=1) / self.weight.sum()
@@ -93,5 +104,5 @@ class Trial:
         models = np.unique(best_within(score, cost, cost))
         models = models[np.argsort(cost[models], kind="stable")]
         drops = self.drops(cost[models])
-        good = np.flatnonzero(drops <= most)
+        good = np.flatnonzero(drops + caution * self.errors(models) <= most)
         return Kept(int(models[good[0]]), float(drops[good[0]])) if len(good) else None

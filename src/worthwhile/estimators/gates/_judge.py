@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ Made = tuple[Expansion, Floats]
 
 Maker = Callable[..., tuple[Policy, Policy]]
 """A function that gives a gate and a cheap model; ``threshold`` is where the gate's score sends."""
+
+Model = tuple[dict[str, Any], Maker]
+"""What a model was trained with, and how it is made."""
 
 SENT_GRID = tuple(np.linspace(0.05, 0.95, 19).round(2).tolist())
 """Shares of the validation rows that a sweep sends on by moving the threshold of a trained gate."""
@@ -81,6 +85,9 @@ class Judge:
         self._acquired, self._evaluated = outcome.acquired, outcome.evaluated
         self._block = deal(len(codes))
         self.counts, self.existing = self._sums(np.ones(len(codes))), self._sums(self._right)
+        paid = as_floats(self.costs.quanta(outcome.acquired, outcome.evaluated))
+        self.existing_cost = average(paid, weight)
+        """Mean bill of the existing model."""
 
     def _sums(self, values: npt.NDArray[Any]) -> Floats:
         """Sums over the blocks of rows."""
@@ -109,15 +116,15 @@ class Judge:
                 (self._acquired, self._evaluated), (guess.acquired, guess.evaluated),
             )
         )  # fmt: skip
-        level, found = asked.raw[:, 0], []
-        for threshold in (0.0, *_thresholds(level, shares)):
+        level, known = asked.raw[:, 0], dict[float, Verdict]()
+        thresholds = [0.0, *_thresholds(level, shares)]
+        for threshold in dict.fromkeys(thresholds):
             sent = level > threshold
             columns = np.where(sent, *right), as_floats(np.where(sent, *bill))
             score, cost, share = (average(column, self.weight) for column in (*columns, sent))
             right_sums, bill_sums = (self._sums(column) for column in columns)
-            verdict = Verdict(score, cost, share, features, right_sums, bill_sums)
-            found.append((threshold, verdict))
-        return found
+            known[threshold] = Verdict(score, cost, share, features, right_sums, bill_sums)
+        return [(threshold, known[threshold]) for threshold in thresholds]
 
     def _run(self, policy: Policy) -> Outcome:
         """Run a gate or a cheap model; purchases are of the columns of the existing model."""
@@ -132,17 +139,19 @@ class Judge:
 
 
 def _thresholds(score: Floats, shares: Sequence[float]) -> list[float]:
-    """Thresholds half-way between two scores, such that about these shares lie above."""
+    """For each share a threshold half-way between two scores, such that about that share lies above.
+
+    0 where scores do not differ.
+    """
     levels, counts = np.unique(score, return_counts=True)
     gaps = np.diff(levels)
     # A policy adds its threshold to sums of leaves: scores nearer than rounding are not told apart.
     clear = gaps > 1e-9 * np.max(np.abs(levels), initial=1.0)
     if not clear.any():
-        return []
+        return [0.0] * len(shares)
     middle = (levels[:-1] + gaps / 2)[clear]
     above = 1 - np.cumsum(counts)[:-1][clear] / len(score)
-    nearest = [int(np.argmin(np.abs(above - share))) for share in shares]
-    return [float(middle[k]) for k in dict.fromkeys(nearest)]
+    return [float(middle[np.argmin(np.abs(above - share))]) for share in shares]
 
 
 def choose(verdicts: Iterable[Verdict], budget: Any) -> int:
@@ -173,33 +182,99 @@ class Sweep:
     makers : list of functions that give its gate and cheap model
     """
 
-    judge: Judge
+    judge: Judge | Pooled
     verdicts: list[Verdict] = field(default_factory=list)
     points: list[dict[str, Any]] = field(default_factory=list)
     makers: list[Maker] = field(default_factory=list)
 
-    def add(self, point: dict[str, Any], maker: Maker) -> None:
-        """Judge a model, as it is and at other thresholds of its gate."""
-        for threshold, verdict in self.judge.curve(*maker(), SENT_GRID):
-            self.verdicts.append(verdict)
-            self.points.append({**point, "threshold": threshold})
-            self.makers.append(partial(maker, threshold=threshold))
+    @classmethod
+    def of(cls, judge: Judge, models: Iterable[Model]) -> Sweep:
+        """Judge models, as they are and at other thresholds of their gates."""
+        sweep, known = cls(judge), dict[Maker, list[tuple[float, Verdict]]]()
+        for point, maker in models:
+            if maker not in known:  # one maker is one model, by whatever name
+                known[maker] = judge.curve(*maker(), SENT_GRID)
+            for threshold, verdict in known[maker]:
+                sweep.add(point, maker, threshold, verdict)
+        return sweep
 
-    def cheapest(self, most: float) -> Kept:
+    def add(self, point: dict[str, Any], maker: Maker, threshold: float, verdict: Verdict) -> None:
+        """One more model."""
+        self.verdicts.append(verdict)
+        self.points.append({**point, "threshold": threshold})
+        self.makers.append(partial(maker, threshold=threshold))
+
+    def cheapest(self, most: float, caution: float = 0.0) -> Kept:
         """The cheapest model that loses at most so much; the one that sends everybody loses nothing."""
-        trial = Trial(
-            np.array([v.right for v in self.verdicts]),
-            np.array([v.bill for v in self.verdicts]),
-            self.judge.counts,
-            self.judge.existing,
-        )
         everybody = max(range(len(self.verdicts)), key=lambda k: (self.verdicts[k].sent, -k))
-        return trial.cheapest(most) or Kept(everybody, 0.0)
+        first = dict[tuple[bytes, bytes], int]()  # what is the same on all rows counts once
+        for k, verdict in enumerate(self.verdicts):
+            first.setdefault((verdict.right.tobytes(), verdict.bill.tobytes()), k)
+        models = list(first.values())
+        kept = self._trial(models).cheapest(most, caution)
+        return Kept(everybody, 0.0) if kept is None else Kept(models[kept.model], kept.drop)
+
+    def error(self, model: int) -> float:
+        """Standard error of what a model loses against the existing one."""
+        return float(self._trial([model]).errors(np.array([0]))[0])
+
+    def _trial(self, models: Sequence[int]) -> Trial:
+        right = np.array([self.verdicts[k].right for k in models])
+        bill = np.array([self.verdicts[k].bill for k in models])
+        return Trial(right, bill, self.judge.counts, self.judge.existing)
 
     def trace(self, best: int) -> pd.DataFrame:
-        """One row per model."""
-        lines = [
-            {**p, **v.row(), "chosen": k == best}
-            for k, (p, v) in enumerate(zip(self.points, self.verdicts, strict=True))
-        ]
+        """One row per model; thresholds that are one are one."""
+        lines, seen = [], set()
+        for k, (point, verdict) in enumerate(zip(self.points, self.verdicts, strict=True)):
+            line = {**point, **verdict.row()}
+            if tuple(line.values()) not in seen or k == best:
+                lines.append({**line, "chosen": k == best})
+            seen.add(tuple(line.values()))
         return pd.DataFrame(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """What several judges, each with rows of its own, know of the existing model."""
+
+    codes: Ints
+    counts: Floats
+    existing: Floats
+    existing_cost: float
+
+    @classmethod
+    def of(cls, judges: Sequence[Judge | Pooled]) -> Pooled:
+        """All rows together."""
+        paid = sum(judge.existing_cost * float(np.sum(judge.counts)) for judge in judges)
+        counts = np.concatenate([judge.counts for judge in judges])
+        return cls(
+            np.concatenate([judge.codes for judge in judges]), counts,
+            np.concatenate([judge.existing for judge in judges]), paid / float(np.sum(counts)),
+        )  # fmt: skip
+
+
+def joined(sweeps: Sequence[Sweep], models: Sequence[Model]) -> Sweep:
+    """Models of all rows, each judged by its counterparts in sweeps over parts of them.
+
+    Thresholds are the medians of theirs: they come from rows that the gates did not see.
+    """
+    sweep = Sweep(Pooled.of([one.judge for one in sweeps]))
+    weights = np.array([np.sum(one.judge.counts) for one in sweeps])
+    weights /= np.sum(weights)
+    per_model = len(SENT_GRID) + 1
+    for k in range(len(models) * per_model):
+        threshold = statistics.median(one.points[k]["threshold"] for one in sweeps)
+        verdict = _join([one.verdicts[k] for one in sweeps], weights)
+        sweep.add(*models[k // per_model], threshold, verdict)
+    return sweep
+
+
+def _join(parts: Sequence[Verdict], weights: Floats) -> Verdict:
+    """One model's verdicts on several sets of rows, which have these shares of the weight."""
+    figures = np.array([(part.score, part.cost, part.sent) for part in parts])
+    score, cost, sent = np.sum(figures * weights[:, None], axis=0).tolist()
+    right, bill = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("right", "bill")
+    )
+    return Verdict(score, cost, sent, max(part.features for part in parts), right, bill)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.proximal import PricePenalty
-from worthwhile.estimators.gates._base import Task
 from worthwhile.estimators.gates._linear_fista import (
     Problem,
     Weights,
@@ -28,6 +27,7 @@ from worthwhile.estimators.gates._shares import (
     shares_kl,
     shares_lstsq,
 )
+from worthwhile.estimators.gates._task import Task
 from worthwhile.policy.gate import GATE_OUTPUT
 from worthwhile.policy.linear_tree import LinearTree, LinearTreePolicy
 from worthwhile.policy.output import Output
@@ -263,15 +263,62 @@ def candidates(supports: Iterable[tuple[int, ...]], d: int) -> list[tuple[int, .
     The L2,1 norm charges the size of weights, not their number, so its path misses supports that
     only the joint problem would choose: they have to be proposed.
     """
-    found: dict[tuple[int, ...], None] = {(): None}
-    for support in supports:
-        sizes = np.unique(np.geomspace(1, max(len(support), 1), MOST_CUTS).round().astype(int))
-        for size in sizes:
-            found.setdefault(tuple(sorted(support[:size])))
-    if d <= MOST_SINGLES:
-        for a in range(d):
-            found.setdefault((a,))
-    return list(found)
+    return list(dict.fromkeys([(), *truncations(supports, MOST_CUTS), *singles(d)]))
+
+
+class Path:
+    """Fits along gamma for each share, each from the one before, and refits of their supports.
+
+    All are made when they are asked for, and once.
+
+    Parameters
+    ----------
+    rows : StandardRows
+    costs : Costs
+    gammas : sequence of float, from dear to cheap
+    shares : sequence of float
+        Mean shares of refits, each of which starts from the one before.
+    settings : AlternationSettings
+    """
+
+    def __init__(
+        self, rows: StandardRows, costs: Costs, gammas: Sequence[float], shares: Sequence[float],
+        settings: AlternationSettings,
+    ) -> None:  # fmt: skip
+        self._rows, self._costs, self._gammas = rows, costs, gammas
+        self._shares, self._settings = shares, settings
+        self._fits, self._refits = dict[float, list[Fit]](), dict[tuple[int, ...], list[Fit]]()
+
+    def fit(self, share: float, number: int) -> Fit:
+        """The fit of a share at one of the gammas."""
+        fits = self._fits.setdefault(share, [])
+        while len(fits) <= number:
+            penalty = PricePenalty.of(self._costs, self._gammas[len(fits)])
+            start = fits[-1].weights if fits else first_weights(self._rows)
+            fits.append(alternate(self._rows, penalty, share, start, self._settings))
+        return fits[number]
+
+    def refit(self, support: tuple[int, ...], number: int) -> Fit:
+        """A support at one of the shares, unpenalised."""
+        fits = self._refits.setdefault(support, [])
+        while len(fits) <= number:
+            start = fits[-1].weights if fits else None
+            fits.append(refit(self._rows, support, self._shares[len(fits)], self._settings, start))
+        return fits[number]
+
+
+def truncations(supports: Iterable[tuple[int, ...]], cuts: int) -> list[tuple[int, ...]]:
+    """So many truncations of each support to the largest weights, the last of them the whole."""
+    return [
+        tuple(sorted(support[:size]))
+        for support in supports
+        for size in np.geomspace(1, max(len(support), 1), cuts).round().astype(int)
+    ]
+
+
+def singles(d: int) -> list[tuple[int, ...]]:
+    """Every single feature, where they are not too many."""
+    return [(a,) for a in range(d)] if d <= MOST_SINGLES else []
 
 
 def refit(

@@ -14,25 +14,31 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.estimators.boosting import GreedyMiserClassifier
 from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import BoosterSettings
-from worthwhile.estimators.gates._base import ADAPT_CONSTRAINTS, SHARES, GatedClassifier, Task
-from worthwhile.estimators.gates._boosted import Duo, Iterate, Pair
-from worthwhile.estimators.gates._judge import Sweep, Verdict, choose
+from worthwhile.estimators.gates._base import (
+    ADAPT_CONSTRAINTS,
+    COARSE_SHARES,
+    SHARES,
+    GatedClassifier,
+)
+from worthwhile.estimators.gates._boosted import Chain, Duo, Iterate
+from worthwhile.estimators.gates._judge import Model, Verdict, choose
 from worthwhile.estimators.gates._shares import average
+from worthwhile.estimators.gates._task import Task
 
 GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.0055, 0.003, 0.0003)
+COARSE_STEPS = (0.2, 0.05, 0.015, 0.003)
 """Gammas of a sweep, as shares of the one that buys nothing."""
 
-GRID_STEPS = (0.3, 0.05, 0.01, 0.0003)
-"""Gammas of a grid that others search."""
+DEPTHS, COARSE_DEPTHS = (3, 5, 8), (3, 5)
+"""Levels of splits that validation rows choose from."""
 
 SWEEP_ITERATIONS = 2
 """Outer iterations per point of a sweep, each of which starts from the point before."""
 
-SHORTER = (0.25, 0.5)
-"""Shares of the rounds after which a sweep also looks at a model."""
+LENGTHS, COARSE_LENGTHS = (0.25, 0.5, 1.0), (0.25, 0.5)
+"""Shares of the rounds after which a sweep looks at a model; few rows need fewer."""
 
 
 class AdaptiveBoostingClassifier(GatedClassifier):
@@ -50,11 +56,14 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         function from rows to class probabilities (columns in the order of the sorted labels) and
         the list of the features it reads. It is never trained, and stays fitted when cloned. None
         trains a random forest.
-    p_full : float, default=0.5
+    p_full : float or "auto", default="auto"
         Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
         score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
-    gamma : float, default=0.0
-        What one unit of money is worth in units of the gain: Greedy Miser's ``lam``.
+        "auto", where ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses
+        one point of accuracy at most, a standard error of the loss included; else 0.5.
+    gamma : float or "auto", default="auto"
+        What one unit of money is worth in units of the gain: Greedy Miser's ``lam``. "auto" beside
+        a number for ``p_full`` is 0.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
     categorical, dates : lists of columns, optional
@@ -62,15 +71,16 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         do not say so.
     n_rounds : int, default=100
         Rounds of both ensembles.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.2
         Factor of every tree.
-    max_depth : int, default=3
-        Levels of splits.
-    min_samples_leaf : int, default=20
+    max_depth : int or "auto", default="auto"
+        Levels of splits. "auto": 3, 5 or (from 2000 rows on) 8, whichever makes the better cheap
+        model on validation rows; 5 where there are none.
+    min_samples_leaf : int, default=10
         Least number of rows (weight, with ``sample_weight``) in a leaf.
     leaves : {"vector", "scalar"}, default="vector"
         With more than two classes: one cheap tree a round for all of them, or one each.
-    newton : bool, default=False
+    newton : bool, default=True
         Leaf values by one Newton step, which needs fewer rounds than the mean of the paper.
     constraint : {"at_most", "equal"}, default="at_most"
         Whether the mean probability may stay below ``p_full``.
@@ -85,8 +95,13 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         on the rows that chose it, so halves of the validation rows choose for each other; where
         nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
-        is given and no ``validation``.
+        Share of the training rows set aside to choose on, where there is a sweep and no
+        ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
+        which judges models trained without it; what is chosen is then trained on all rows.
+    out_of_fold : bool, default=True
+        Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
+        it knows these rows already and can be trained again; forests speak out of bag if they were
+        fitted with ``oob_score=True``. Otherwise the model itself is asked.
     random_state : int or RandomState, optional
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
@@ -97,16 +112,22 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
         Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
         bought and predicted stays as it is.
+    verbose : int, default=0
+        1 says on stderr what is saved.
 
     Attributes
     ----------
+    saved_ : float or None
+        Share of the existing model's mean bill that is saved on validation rows; None without a sweep.
     trace_ : DataFrame
         One row per outer iteration: objective, mean share, share sent, and cost, score and features
         on training rows (validation rows where they were given). With ``budget`` or ``max_drop``: one
         row per model of the sweep, on validation rows.
     point_ : dict
-        ``p_full`` and ``gamma`` of the model in use; after a sweep also its ``rounds`` and the
-        ``threshold`` of the gate's score; with ``max_drop`` the ``drop`` to be expected.
+        ``p_full`` and ``gamma`` of the model in use; after a sweep also its ``rounds``, ``depth`` and
+        the ``threshold`` of the gate's score; with ``max_drop`` the ``drop`` to be expected.
+    depth_ : int
+        Levels of splits of the trees of a sweep.
     n_iter_ : int
         Outer iterations (after a sweep: at most, for each of its models).
 
@@ -133,18 +154,19 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     >>> X, y, costs = datasets.make_synthetic_2(1000, separation=2)
     >>> accurate = SVC(gamma=1).fit(X, y)
     >>> model = AdaptiveBoostingClassifier(accurate, p_full=0.6, gamma=0.01, costs=costs).fit(X, y)
-    >>> model.score(X, y), float(model.cost(X).mean())
-    (1.0, 1.74)
+    >>> bool(model.score(X, y) > 0.99), bool(model.cost(X).mean() < 1.8)
+    (True, True)
     """
 
     _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
+    depth_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
         **ADAPT_CONSTRAINTS,
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "max_depth": [Interval(Integral, 0, 16, closed="both")],
+        "max_depth": [Interval(Integral, 0, 16, closed="both"), StrOptions({"auto"})],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "leaves": [StrOptions({"vector", "scalar"})],
         "newton": ["boolean"],
@@ -155,22 +177,24 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self,
         existing: Any = None,
         *,
-        p_full: float = 0.5,
-        gamma: float = 0.0,
+        p_full: float | str = "auto",
+        gamma: float | str = "auto",
         costs: Any = None,
         n_rounds: int = 100,
-        learning_rate: float = 0.1,
-        max_depth: int = 3,
-        min_samples_leaf: int = 20,
+        learning_rate: float = 0.2,
+        max_depth: int | str = "auto",
+        min_samples_leaf: int = 10,
         leaves: str = "vector",
-        newton: bool = False,
+        newton: bool = True,
         constraint: str = "at_most",
         max_iter: int = 10,
         budget: float | None = None,
         max_drop: float | None = None,
         validation_fraction: float = 0.2,
+        out_of_fold: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
         categorical: Any = None,
         dates: Any = None,
         class_weight: Any = None,
@@ -178,7 +202,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, random_state=random_state,
+            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.categorical = categorical
         self.dates = dates
@@ -207,14 +232,35 @@ class AdaptiveBoostingClassifier(GatedClassifier):
                 threads=threads, newton=bool(self.newton), weight=task.weight,
             )  # fmt: skip
 
-    def _settings(self, gamma: float) -> BoosterSettings:
+    def _settings(self, gamma: float, depth: int | None = None) -> BoosterSettings:
+        if depth is None:
+            depth = DEPTHS[1] if isinstance(self.max_depth, str) else int(self.max_depth)
         return BoosterSettings(
-            lam=gamma, learning_rate=float(self.learning_rate), max_depth=int(self.max_depth),
+            lam=gamma, learning_rate=float(self.learning_rate), max_depth=depth,
             min_samples_leaf=int(self.min_samples_leaf), by_curvature=bool(self.newton),
         )  # fmt: skip
 
+    def _prepare(self, parts: list[Task]) -> None:
+        """The depth of the cheap model that is most often right on validation rows; ties: shallower."""
+        if not isinstance(self.max_depth, str):
+            self.depth_ = int(self.max_depth)
+            return
+        depths = COARSE_DEPTHS if parts[0].coarse else DEPTHS
+        scores = np.zeros(len(depths))
+        n_rounds = max(1, int(COARSE_LENGTHS[-1] * self.n_rounds))
+        for part in parts:
+            judge = part.judge()
+            with self._duo(part) as duo:
+                nobody, gamma = np.zeros(len(duo.codes)), duo.gamma_max() * GAMMA_STEPS[-2]
+                for k, depth in enumerate(depths):
+                    settings = self._settings(gamma, depth)
+                    pair = duo.grow(nobody, settings, n_rounds, gated=False)
+                    verdict = judge(*duo.policies(pair, part.cheap_output))
+                    scores[k] += np.sum(verdict.right)
+        self.depth_ = depths[int(np.argmax(scores))]
+
     def _fit_one(self, task: Task) -> None:
-        p_full, gamma, n_rounds = float(self.p_full), float(self.gamma), int(self.n_rounds)
+        p_full, gamma, n_rounds = self._number("p_full"), self._number("gamma"), int(self.n_rounds)
         judge = task.training_judge() if task.validation is None else task.judge()
         settings, lines, iterates = self._settings(gamma), [], list[Iterate]()
         verdicts: list[Verdict] = []
@@ -237,33 +283,29 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.point_ = {"p_full": p_full, "gamma": gamma}
         self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
 
-    def _sweep(self, task: Task) -> Sweep:
-        """Models for all gammas and shares, after all their rounds and after fewer."""
-        sweep = Sweep(task.judge())
-        counts = {max(1, int(share * self.n_rounds)) for share in SHORTER} | {int(self.n_rounds)}
+    def _models(self, task: Task) -> Iterator[Model]:
+        """For all gammas and shares, after all their rounds and after fewer."""
+        steps = COARSE_STEPS if task.coarse else GAMMA_STEPS
+        shares = COARSE_SHARES if task.coarse else SHARES
         with self._duo(task) as duo:
-            for p_full, gamma, pair in self._pairs(duo):
-                for n_rounds in sorted(counts):
-                    point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds}
-                    sweep.add(point, partial(duo.policies, pair, task.cheap_output, n_rounds))
-        return sweep
+            top = duo.gamma_max()
+            # With everybody sent nothing is left to learn: neither ensemble buys anything.
+            yield from self._chain(task, duo, top, (1.0,))
+            for step in steps:
+                yield from self._chain(task, duo, top * step, (0.0, *shares))
 
-    def _pairs(self, duo: Duo) -> Iterator[tuple[float, float, Pair]]:
-        """Each share starts where the one before ended; shares are reached, whatever the losses."""
-        top, n_rounds = duo.gamma_max(), int(self.n_rounds)
-        iterations = self._sweep_iterations()
-        everybody = duo.grow(np.ones(len(duo.codes)), self._settings(top), n_rounds)
-        yield 1.0, top, everybody  # nothing is left to learn: neither ensemble buys anything
-        for gamma in [top * step for step in GAMMA_STEPS]:
-            settings = self._settings(gamma)
-            pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
-            yield 0.0, gamma, pair  # a gate without trees keeps every row
-            for p_full in SHARES:
-                for iterate in duo.alternate(
-                    p_full, settings, n_rounds, iterations, pair, equal=True
-                ):
-                    pair = iterate.pair
-                yield p_full, gamma, pair
+    def _chain(
+        self, task: Task, duo: Duo, gamma: float, shares: tuple[float, ...]
+    ) -> Iterator[Model]:
+        """Models of one gamma."""
+        lengths = COARSE_LENGTHS if task.coarse else LENGTHS
+        counts = sorted({max(1, int(part * self.n_rounds)) for part in lengths})
+        iterations, depth = 1 if task.coarse else self._sweep_iterations(), self.depth_
+        chain = Chain(duo, shares, self._settings(gamma, depth), counts[-1], iterations)
+        for k, p_full in enumerate(shares):
+            for n_rounds in counts:
+                point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds, "depth": depth}
+                yield point, partial(chain.policies, k, task.cheap_output, n_rounds)
 
     def _sweep_iterations(self) -> int:
         return min(int(self.max_iter), SWEEP_ITERATIONS)
@@ -273,16 +315,3 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         """Outer iterations: a line of the trace each, but after a sweep."""
         self._check_fitted()
         return len(self.trace_) if "iteration" in self.trace_ else self._sweep_iterations()
-
-    def trade_off_grid(self, X: Any, y: Any) -> list[dict[str, Any]]:
-        """Shares and gammas, cheapest first."""
-        miser = GreedyMiserClassifier(
-            costs=self._given_costs(), max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf, leaves=self.leaves, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        top = miser.lam_max(X, y)
-        return [
-            {"p_full": p_full, "gamma": top * step}
-            for p_full in (0.0, *SHARES)
-            for step in GRID_STEPS
-        ]

@@ -15,12 +15,18 @@ from threadpoolctl import threadpool_limits
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.proximal import PricePenalty
-from worthwhile.estimators.gates._base import ADAPT_CONSTRAINTS, SHARES, GatedClassifier, Task
-from worthwhile.estimators.gates._judge import Sweep
+from worthwhile.estimators.gates._base import (
+    ADAPT_CONSTRAINTS,
+    COARSE_SHARES,
+    SHARES,
+    GatedClassifier,
+)
+from worthwhile.estimators.gates._judge import Maker, Model
 from worthwhile.estimators.gates._linear_alternate import (
     AlternationSettings,
     Distance,
     Fit,
+    Path,
     StandardRows,
     alternate,
     best_support,
@@ -28,13 +34,20 @@ from worthwhile.estimators.gates._linear_alternate import (
     first_weights,
     linear_policies,
     refit,
+    singles,
+    truncations,
 )
+from worthwhile.estimators.gates._task import Task
+from worthwhile.policy.base import Policy
 
 GAMMA_STEPS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 """Loss that a feature of average price must save, for a sweep."""
 
-MOST_SUPPORTS = 64
-"""Supports that a sweep refits, evenly chosen among those proposed."""
+LINEAR_GAMMA = 0.01
+"""Gamma where only the share is given."""
+
+SWEEP_CUTS, COARSE_CUTS = 4, 2
+"""Truncations of each support on the path that a sweep refits."""
 
 PATH_ITERATIONS = 10
 """Alternations per model of a sweep, each of which starts from the one before."""
@@ -56,11 +69,14 @@ class AdaptiveLinearClassifier(GatedClassifier):
         function from rows to class probabilities (columns in the order of the sorted labels) and
         the list of the features it reads; the function gets full rows with 0 in the others. It is
         never trained, and stays fitted when cloned. None trains a random forest.
-    p_full : float, default=0.5
+    p_full : float or "auto", default="auto"
         Largest mean probability of sending a row on. The share of rows whose score is above 0,
-        which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
-    gamma : float, default=0.01
-        Loss (in nats per row) that is worth one unit of money spent by gate and cheap model.
+        which are those sent, can differ: see ``trace_`` and :meth:`gate_report`. "auto", where
+        ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses one point of
+        accuracy at most, a standard error of the loss included; else 0.5.
+    gamma : float or "auto", default="auto"
+        Loss (in nats per row) that is worth one unit of money spent by gate and cheap model. "auto"
+        beside a number for ``p_full`` is 0.01.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
     categorical, dates : lists of columns, optional
@@ -85,8 +101,13 @@ class AdaptiveLinearClassifier(GatedClassifier):
         on the rows that chose it, so halves of the validation rows choose for each other; where
         nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
-        is given and no ``validation``.
+        Share of the training rows set aside to choose on, where there is a sweep and no
+        ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
+        which judges models trained without it; what is chosen is then trained on all rows.
+    out_of_fold : bool, default=True
+        Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
+        it knows these rows already and can be trained again; forests speak out of bag if they were
+        fitted with ``oob_score=True``. Otherwise the model itself is asked.
     max_iter : int, default=50
         Alternations at most.
     random_state : int or RandomState, optional
@@ -99,9 +120,13 @@ class AdaptiveLinearClassifier(GatedClassifier):
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
         Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
         bought and predicted stays as it is.
+    verbose : int, default=0
+        1 says on stderr what is saved.
 
     Attributes
     ----------
+    saved_ : float or None
+        Share of the existing model's mean bill that is saved on validation rows; None without a sweep.
     trace_ : DataFrame
         One row per alternation: objective after either half step, mean share, share sent, and
         cost, score and features on training rows. With ``budget`` or ``max_drop``: one row
@@ -155,8 +180,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
         self,
         existing: Any = None,
         *,
-        p_full: float = 0.5,
-        gamma: float = 0.01,
+        p_full: float | str = "auto",
+        gamma: float | str = "auto",
         costs: Any = None,
         distance: str = "kl",
         kappa: float = 1.0,
@@ -165,9 +190,11 @@ class AdaptiveLinearClassifier(GatedClassifier):
         budget: float | None = None,
         max_drop: float | None = None,
         validation_fraction: float = 0.2,
+        out_of_fold: bool = True,
         max_iter: int = 50,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
         categorical: Any = None,
         dates: Any = None,
         class_weight: Any = None,
@@ -175,7 +202,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, random_state=random_state,
+            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.categorical = categorical
         self.dates = dates
@@ -201,7 +229,9 @@ class AdaptiveLinearClassifier(GatedClassifier):
         return AlternationSettings(Distance(kappa, self.constraint == "equal"), self.max_iter)
 
     def _fit_one(self, task: Task) -> None:
-        settings, p_full, gamma = self._settings(), float(self.p_full), float(self.gamma)
+        settings = self._settings()
+        p_full = self._number("p_full")
+        gamma = LINEAR_GAMMA if self.gamma == "auto" else float(self.gamma)
         penalty = PricePenalty.of(task.costs, gamma)
         with threadpool_limits(1):
             rows = _rows(task)
@@ -222,49 +252,40 @@ class AdaptiveLinearClassifier(GatedClassifier):
             lines.append({"iteration": number + 1, **line, **verdict.row()})
         return pd.DataFrame(lines)
 
-    def _sweep(self, task: Task) -> Sweep:
-        """The path in gamma for all shares, each model from the last, then refits of all supports."""
-        sweep = Sweep(task.judge())
-        with threadpool_limits(1):
-            rows = _rows(task)
-            for p_full, gamma, fit in self._fits(task, rows):
-                sweep.add(
-                    {"p_full": p_full, "gamma": gamma}, partial(linear_policies, fit, rows, task)
-                )
+    def _models(self, task: Task) -> Iterator[Model]:
+        """The path in gamma for all shares, then refits of the supports that it found."""
         self.n_iter_ = self.max_iter
-        return sweep
-
-    def _fits(self, task: Task, rows: StandardRows) -> Iterator[tuple[float, float, Fit]]:
-        settings, found = self._settings(), list[tuple[int, ...]]()
+        settings = self._settings()
         reached = replace(settings.distance, equal=not settings.distance.kappa)
         short = AlternationSettings(reached, min(settings.max_iter, PATH_ITERATIONS))
-        top = first_weights(rows)
-        for p_full in (0.0, *SHARES):
-            weights = top
-            for gamma in _gammas(task.costs):
-                fit = alternate(rows, PricePenalty.of(task.costs, gamma), p_full, weights, short)
-                weights = fit.weights
-                found.append(fit.support)
-                yield p_full, gamma, fit
-        yield 1.0, np.nan, refit(rows, (), 1.0, short)  # everybody is sent, unread
-        if not self.refit_supports:
-            return
-        proposals = candidates(dict.fromkeys(found), rows.Z.shape[1])
-        for support in proposals[:: -(-len(proposals) // MOST_SUPPORTS)]:
-            start = None
-            for p_full in (*SHARES, 0.0):
-                fit = refit(rows, support, p_full, short, start)
-                start = fit.weights
-                yield p_full, np.nan, fit
+        shares = (*(COARSE_SHARES if task.coarse else SHARES), 0.0)
+        gammas = _gammas(task.costs)[:: 2 if task.coarse else 1]
+        cuts, known = COARSE_CUTS if task.coarse else SWEEP_CUTS, dict[Any, Maker]()
+        with threadpool_limits(1):
+            rows = _rows(task)
+            path = Path(rows, task.costs, gammas, shares, short)
+            everybody = refit(rows, (), 1.0, short)  # unread
+            yield {"p_full": 1.0, "gamma": np.nan}, partial(linear_policies, everybody, rows, task)
+            for p_full in shares:
+                for k, gamma in enumerate(gammas):
+                    point, fit = {"p_full": p_full, "gamma": gamma}, path.fit(p_full, k)
+                    yield point, partial(linear_policies, fit, rows, task)
+            if not self.refit_supports:
+                return
+            found = [path.fit(p_full, k).support for p_full in shares for k in range(len(gammas))]
+            for support in truncations(found, cuts) + singles(rows.Z.shape[1]):
+                for k, p_full in enumerate(shares):
+                    maker = known.setdefault(
+                        (support, k), partial(_refitted, path, support, k, rows, task)
+                    )
+                    yield {"p_full": p_full, "gamma": np.nan}, maker
 
-    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Shares and gammas, cheapest first."""
-        costs = self._costs_for(X)
-        return [
-            {"p_full": p_full, "gamma": gamma}
-            for p_full in (0.0, *SHARES)
-            for gamma in _gammas(costs)[::2]
-        ]
+
+def _refitted(
+    path: Path, support: tuple[int, ...], number: int, rows: StandardRows, task: Task,
+    threshold: float = 0.0,
+) -> tuple[Policy, Policy]:  # fmt: skip
+    return linear_policies(path.refit(support, number), rows, task, threshold)
 
 
 def _rows(task: Task) -> StandardRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -10,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from worthwhile.estimators._shared.proximal import PricePenalty
-from worthwhile.estimators.gates._base import GatedClassifier, Task
-from worthwhile.estimators.gates._judge import Sweep
+from worthwhile.estimators.gates._base import GatedClassifier
+from worthwhile.estimators.gates._judge import Maker, Model
 from worthwhile.estimators.gates._linear_alternate import (
     MOST_CUTS,
     Fit,
@@ -30,13 +31,18 @@ from worthwhile.estimators.gates._linear_fista import (
     spread,
 )
 from worthwhile.estimators.gates._shares import FURTHEST
+from worthwhile.estimators.gates._task import Task
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
 C_STEPS = (0.001, 0.01, 0.1, 1.0, 10.0)
-WEIGHT_STEPS = tuple(np.linspace(0, 1, 10) ** 2)
+WEIGHT_STEPS: tuple[float, ...] = tuple((np.linspace(0, 1, 10) ** 2).tolist())
 """Weights of the rows that the cheap model gets right, for a sweep."""
+
+
+COARSE_CUTS = 6
+"""Truncations of a support, where a sweep is coarse."""
 
 
 class L1GateClassifier(GatedClassifier):
@@ -49,13 +55,14 @@ class L1GateClassifier(GatedClassifier):
     ----------
     existing : fitted classifier or (function, features), optional
         As for :class:`~worthwhile.AdaptiveLinearClassifier`.
-    C : float, default=1.0
-        Inverse strength of the L1 penalty, per sum of losses.
+    C : float or "auto", default="auto"
+        Inverse strength of the L1 penalty, per sum of losses. "auto", where ``correct_weight`` is so
+        too: a sweep, the cheapest that loses a point at most (and a standard error); else 1.
     n_features : int, optional
         Keep only that many features, those with the largest weights.
-    correct_weight : float, default=1.0
+    correct_weight : float or "auto", default="auto"
         Weight, in training the gate, of the rows that the cheap model gets right; the others weigh
-        1. The smaller, the more rows are sent on; 0 sends all.
+        1. The smaller, the more rows are sent on; 0 sends all. "auto" beside a number for ``C`` is 1.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
     categorical, dates : lists of columns, optional
@@ -70,8 +77,13 @@ class L1GateClassifier(GatedClassifier):
         on the rows that chose it, so halves of the validation rows choose for each other; where
         nothing keeps to it, every row is sent on.
     validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where ``budget`` or ``max_drop``
-        is given and no ``validation``.
+        Share of the training rows set aside to choose on, where there is a sweep and no
+        ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
+        which judges models trained without it; what is chosen is then trained on all rows.
+    out_of_fold : bool, default=True
+        Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
+        it knows these rows already and can be trained again; forests speak out of bag if they were
+        fitted with ``oob_score=True``. Otherwise the model itself is asked.
     random_state : int or RandomState, optional
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
@@ -82,9 +94,13 @@ class L1GateClassifier(GatedClassifier):
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
         Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
         bought and predicted stays as it is.
+    verbose : int, default=0
+        1 says on stderr what is saved.
 
     Attributes
     ----------
+    saved_ : float or None
+        Share of the existing model's mean bill that is saved on validation rows; None without a sweep.
     trace_ : DataFrame
         Cost, score, features and share sent on training rows; with ``budget`` or ``max_drop``,
         one row per model of the sweep, on validation rows.
@@ -114,24 +130,26 @@ class L1GateClassifier(GatedClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "n_features": [None, Interval(Integral, 0, None, closed="left")],
-        "correct_weight": [Interval(Real, 0, None, closed="left")],
+        "correct_weight": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
     def __init__(
         self,
         existing: Any = None,
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         n_features: int | None = None,
-        correct_weight: float = 1.0,
+        correct_weight: float | str = "auto",
         costs: Any = None,
         budget: float | None = None,
         max_drop: float | None = None,
         validation_fraction: float = 0.2,
+        out_of_fold: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
         categorical: Any = None,
         dates: Any = None,
         class_weight: Any = None,
@@ -139,7 +157,8 @@ class L1GateClassifier(GatedClassifier):
     ) -> None:
         super().__init__(
             existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, random_state=random_state,
+            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.categorical = categorical
         self.dates = dates
@@ -149,42 +168,38 @@ class L1GateClassifier(GatedClassifier):
         self.n_features = n_features
         self.correct_weight = correct_weight
 
+    def _is_swept(self) -> bool:
+        named = self.budget is not None or self.max_drop is not None
+        return super()._is_swept() and (named or self.n_features is None)
+
     def _fit_one(self, task: Task) -> None:
         with threadpool_limits(1):
-            rows = _rows(task)
-            support = l1_order(rows, float(self.C))[: self.n_features]
-            fit = Baseline(rows, support).fit(float(self.correct_weight))
+            rows, C, weight = _rows(task), self._number("C"), self._number("correct_weight")
+            support = l1_order(rows, C)[: self.n_features]
+            fit = Baseline(rows, support).fit(weight)
         gate, cheap = linear_policies(fit, rows, task)
         self.policy_ = task.compose(gate, cheap)
-        self.point_ = {"C": float(self.C), "correct_weight": float(self.correct_weight)}
+        self.point_ = {"C": C, "correct_weight": weight}
         self.trace_ = pd.DataFrame([task.training_judge()(gate, cheap).row()])
 
-    def _sweep(self, task: Task) -> Sweep:
+    def _models(self, task: Task) -> Iterator[Model]:
         """Every support that a strength and a number of features give, with every weight."""
-        sweep, seen = Sweep(task.judge()), set()
+        weights = (*(WEIGHT_STEPS[::3] if task.coarse else WEIGHT_STEPS), np.inf)
+        cuts, known = COARSE_CUTS if task.coarse else MOST_CUTS, dict[frozenset[int], list[Maker]]()
         with threadpool_limits(1):
             rows = _rows(task)
             for C in C_STEPS:
                 order = l1_order(rows, C)
-                for size in np.unique(np.geomspace(1, len(order) + 1, MOST_CUTS).astype(int)) - 1:
+                for size in np.geomspace(1, len(order) + 1, cuts).astype(int) - 1:
                     key = frozenset(order[:size])
-                    if key in seen:
-                        continue
-                    seen.add(key)
-                    baseline = Baseline(rows, order[:size])
-                    for weight in (*WEIGHT_STEPS, np.inf):
-                        fit = baseline.fit(float(weight))
-                        maker = partial(linear_policies, fit, rows, task)
-                        sweep.add({"C": C, "correct_weight": float(weight)}, maker)
-        return sweep
-
-    def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
-        """Strengths and weights, cheapest first."""
-        return [
-            {"C": C, "correct_weight": float(weight)}
-            for weight in WEIGHT_STEPS[::-3]
-            for C in C_STEPS
-        ]
+                    if key not in known:
+                        baseline = Baseline(rows, order[:size])
+                        known[key] = [
+                            partial(linear_policies, baseline.fit(weight), rows, task)
+                            for weight in weights
+                        ]
+                    for weight, maker in zip(weights, known[key], strict=True):
+                        yield {"C": C, "correct_weight": weight}, maker
 
 
 def _rows(task: Task) -> StandardRows:

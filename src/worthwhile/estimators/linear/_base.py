@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from worthwhile.costs import Costs
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
 from worthwhile.estimators.linear._prune import pruning_rows
@@ -38,6 +39,23 @@ class LinearTreeBase(CostAware, ABC):
         trees = getattr(self, "trees", None)
         return trees if hasattr(trees, "policy_") else None
 
+    def _settle(self, X: Any, y: Any, weight: Any) -> None:
+        """Set the trade-off to be used: as given, or for "auto" chosen on rows held out."""
+        (name,) = self.trade_off_parameters
+        value = getattr(self, name)
+        if isinstance(value, str):
+            points = self._auto_points(X)
+            value = choose_point(self._quick(), points, X, y, weight)[name]
+        setattr(self, f"{name}_", value)
+
+    @abstractmethod
+    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+        """Trade-offs that "auto" chooses from."""
+
+    def _quick(self) -> Any:
+        """What is fitted to choose among them."""
+        return self
+
     @abstractmethod
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
@@ -65,6 +83,7 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
             Rows for pruning, instead of a share of the training rows.
         """
         self._validate_params()
+        given = X, y
         X, y, costs = self._read_training(
             X, y, dtype=[np.float64, np.float32], like=self._like(), weight=sample_weight
         )
@@ -72,6 +91,7 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
         weight = read_weight(sample_weight, X, self.class_weight, y)
         weight, X, y, codes = drop_weightless(weight, X, y, codes)
         train, held = pruning_rows(self, X, codes, validation)
+        self._settle(*given, sample_weight)
         if held is not None:
             held = (held[0], class_targets(held[1], self.classes_).Y)
             X, y, codes = X[train], y[train], codes[train]
@@ -106,11 +126,13 @@ class LinearTreeRegressor(LinearRegressor, LinearTreeBase):
             Targets.
         """
         self._validate_params()
+        given = X, y
         X, y, costs = self._read_training(
             X, y, dtype=[np.float64, np.float32], multi_output=True, like=self._like(), weight=sample_weight
         )  # fmt: skip
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         train, held = pruning_rows(self, X, y, validation)
+        self._settle(*given, sample_weight)
         if held is not None:
             held = (held[0], as_columns(held[1]))
             X, y, weight = X[train], y[train], None if weight is None else weight[train]

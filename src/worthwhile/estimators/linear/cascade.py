@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
@@ -20,6 +21,7 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.estimators._shared.covering import mean_bill, sample
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
@@ -38,7 +40,7 @@ from worthwhile.estimators.linear._cstc_fit import dense_start
 from worthwhile.estimators.linear._cstc_objective import BLOCK_ROWS, Topology
 from worthwhile.estimators.linear._cstc_refit import standardise, to_tree
 from worthwhile.estimators.linear._cstc_solver import State, solve_block, start
-from worthwhile.estimators.linear._targets import calibrate, class_targets, lam_points
+from worthwhile.estimators.linear._targets import auto_lams, calibrate, class_targets, lam_points
 from worthwhile.policy.cascade import CascadePolicy
 from worthwhile.policy.linear_tree import LinearTree
 from worthwhile.policy.trees import TreePolicy
@@ -68,8 +70,10 @@ class CascadeClassifier(CostAwareClassifier):
     ----------
     n_stages : int, default=4
         Stages of the cascade; 1 re-weighs the trees and drops those not worth their price.
-    lam : number, default=0.001
-        Loss (in units of the variance of the +-1 labels) that one unit of price is worth.
+    lam : number or "auto", default="auto"
+        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
+        six numbers the one with the cheapest cascade within one standard error of the best, on rows
+        held out.
     rho : number, default=0.0001
         Weight of the l1 term.
     costs : Costs, mapping or array, optional
@@ -109,6 +113,8 @@ class CascadeClassifier(CostAwareClassifier):
 
     Attributes
     ----------
+    lam_ : float
+        The trade-off that was used.
     objective_ : list of float
         The objective at the start and after every block.
     n_iter_ : int
@@ -152,11 +158,12 @@ class CascadeClassifier(CostAwareClassifier):
     policy_: CascadePolicy
     objective_: list[float]
     n_iter_: int
+    lam_: float
     trace_: pd.DataFrame
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_stages": [Interval(Integral, 1, 50, closed="both")],
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "rho": [Interval(Real, 0, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "max_depth": [Interval(Integral, 1, 16, closed="both")],
@@ -175,7 +182,7 @@ class CascadeClassifier(CostAwareClassifier):
     def __init__(
         self,
         n_stages: int = 4,
-        lam: float = 0.001,
+        lam: float | str = "auto",
         rho: float = 0.0001,
         *,
         costs: Any = None,
@@ -233,7 +240,17 @@ class CascadeClassifier(CostAwareClassifier):
             are then fitted to the grades, and rows that leave are judged as of the lowest grade.
             All grades of the second class must be above those of the first.
         """
-        return self._train(self._prepare(X, y, sample_weight, grades))
+        ground = self._prepare(X, y, sample_weight, grades)
+        self.lam_ = self._settled(X, y, sample_weight)
+        return self._train(ground)
+
+    def _settled(self, X: Any, y: Any, weight: Any) -> float:
+        """The trade-off: as given, or for "auto" chosen on rows held out, by their labels."""
+        if not isinstance(self.lam, str):
+            return float(self.lam)
+        quick = clone(self).set_params(max_iter=min(int(self.max_iter), ROUNDS))
+        points = auto_lams(self._costs_for(X))
+        return float(choose_point(quick, points, X, y, weight, fit_all=_one_ground)["lam"])
 
     def fit_path(
         self,
@@ -262,6 +279,7 @@ class CascadeClassifier(CostAwareClassifier):
         for lam in lams:
             model = copy.copy(self).set_params(lam=lam)
             model._validate_params()
+            model.lam_ = float(lam)
             fitted.append(model._train(ground))
         return fitted
 
@@ -345,7 +363,7 @@ class CascadeClassifier(CostAwareClassifier):
             columns = standardise(said, mean, share, BLOCK_ROWS)
             objective = ChainObjective(
                 columns.blocks, targets.Y, share, np.ones(1) / float(self.tau), Topology.chain(self.n_stages),
-                price, member, float(self.lam), float(self.rho), threads.map,
+                price, member, self.lam_, float(self.rho), threads.map,
             )  # fmt: skip
             state = self._start(objective)
             state = solve_block(objective, state, float(self.tol), self.max_iter)
@@ -403,8 +421,9 @@ class CascadeClassifier(CostAwareClassifier):
         ground = probe._prepare(*sample(X, y), None, None)
 
         def bill(lam: float) -> float:
-            model = copy.copy(probe).set_params(lam=lam)._train(ground)
-            return mean_bill(model._inner_policy, ground.X)
+            model = copy.copy(probe).set_params(lam=lam)
+            model.lam_ = lam
+            return mean_bill(model._train(ground)._inner_policy, ground.X)
 
         return lam_points(bill, costs)
 
@@ -412,3 +431,10 @@ class CascadeClassifier(CostAwareClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _one_ground(
+    estimator: CascadeClassifier, points: Any, X: Any, y: Any, **more: Any
+) -> list[CascadeClassifier]:
+    """All trade-offs over the same trees."""
+    return estimator.fit_path(X, y, [point["lam"] for point in points], **more)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import Costs
@@ -17,11 +18,11 @@ from worthwhile.estimators.linear._base import (
 )
 from worthwhile.estimators.linear._cstc_fit import CstcSettings, fit_tree
 from worthwhile.estimators.linear._prune import prune
-from worthwhile.estimators.linear._targets import Targets, lam_points
+from worthwhile.estimators.linear._targets import Targets, auto_lams, lam_points
 from worthwhile.policy.linear_tree import LinearTreePolicy
 
-FEW_ROWS = 1000
-"""Rows that bills for a grid are looked at with."""
+FEW_ROWS, FEW_ROUNDS = 1000, 10
+"""Rows that bills for a grid are looked at with; rounds of the models that "auto" chooses from."""
 
 
 class _CostSensitiveTree(LinearTreeBase):
@@ -31,9 +32,10 @@ class _CostSensitiveTree(LinearTreeBase):
     _renamed: ClassVar[dict[str, str]] = {"depth": "max_depth"}
     objective_: list[float]
     n_iter_: int
+    lam_: float
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "rho": [Interval(Real, 0, None, closed="left")],
         "max_depth": [Interval(Integral, 1, 10, closed="both")],
         "tau": [Interval(Real, 0, None, closed="neither")],
@@ -47,7 +49,7 @@ class _CostSensitiveTree(LinearTreeBase):
 
     def __init__(
         self,
-        lam: float = 0.001,
+        lam: float | str = "auto",
         *,
         costs: Any = None,
         rho: float = 0.0001,
@@ -80,7 +82,7 @@ class _CostSensitiveTree(LinearTreeBase):
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
     ) -> LinearTreePolicy:
         options = CstcSettings(
-            float(self.lam), float(self.rho), self.max_depth, self.solver, float(self.tol),
+            float(self.lam_), float(self.rho), self.max_depth, self.solver, float(self.tol),
             self.max_iter, float(self.tau), self.n_jobs,
         )  # fmt: skip
         tree, self.objective_ = fit_tree(X, targets, costs, weight, options)
@@ -97,6 +99,12 @@ class _CostSensitiveTree(LinearTreeBase):
                 ended[parent] += ended[node]
         self.shares_ = ended / ended[0]
         return policy
+
+    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+        return auto_lams(self._costs_for(X))
+
+    def _quick(self) -> Any:
+        return clone(self).set_params(max_iter=min(int(self.max_iter), FEW_ROUNDS))
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Values of ``lam`` from one that buys next to nothing on, by bisection on the mean bill."""
@@ -118,8 +126,10 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
 
     Parameters
     ----------
-    lam : number, default=0.001
-        Loss (in units of the variance of the +-1 labels) that one unit of price is worth.
+    lam : number or "auto", default="auto"
+        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
+        six numbers the one with the cheapest tree within one standard error of the best, on rows
+        held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     categorical, dates : lists of columns, optional
@@ -152,6 +162,8 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
 
     Attributes
     ----------
+    lam_ : float
+        The trade-off that was used.
     objective_ : list of float
         The objective at the start and after every block (or step).
     n_iter_ : int
@@ -187,7 +199,7 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
 
     def __init__(
         self,
-        lam: float = 0.001,
+        lam: float | str = "auto",
         *,
         costs: Any = None,
         rho: float = 0.0001,
@@ -221,7 +233,7 @@ class CostSensitiveTreeRegressor(LinearTreeRegressor, _CostSensitiveTree):
 
     Parameters
     ----------
-    lam : number, default=0.001
+    lam : number or "auto", default="auto"
         Loss (in units of the variance of y) that one unit of price is worth.
     tau : number, default=0.2
         Width of the soft step at a node, in standard deviations of y.

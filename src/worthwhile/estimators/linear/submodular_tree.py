@@ -29,6 +29,9 @@ from worthwhile.estimators.linear._targets import Targets, geometric_budgets
 from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
+AUTO_POINTS = 7
+"""Budgets that "auto" chooses from, besides everything."""
+
 
 class _SubmodularTree(LinearTreeBase):
     """Parameters and training of both kinds."""
@@ -36,9 +39,10 @@ class _SubmodularTree(LinearTreeBase):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     _renamed: ClassVar[dict[str, str]] = {"depth": "max_depth"}
     certificates_: pd.DataFrame
+    budget_: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Real, 0, None, closed="both"), "array-like"],
+        "budget": [Interval(Real, 0, None, closed="both"), "array-like", StrOptions({"auto"})],
         "max_depth": [Interval(Integral, 1, 16, closed="both")],
         "budget_per": [StrOptions({"node", "path"})],
         "routing": [StrOptions({"hard", "soft"})],
@@ -54,7 +58,7 @@ class _SubmodularTree(LinearTreeBase):
 
     def __init__(
         self,
-        budget: float | Sequence[float] = float("inf"),
+        budget: float | Sequence[float] | str = "auto",
         *,
         costs: Any = None,
         max_depth: int = 5,
@@ -133,10 +137,10 @@ class _SubmodularTree(LinearTreeBase):
     def _budgets(self) -> tuple[int, ...]:
         """Budget of every node of the full tree in quanta, level order."""
         n_nodes: int = 2**self.max_depth - 1
-        values = np.asarray(self.budget, dtype=object).ravel().tolist()
+        values = np.asarray(self.budget_, dtype=object).ravel().tolist()
         quanta = [budget_quanta(value) for value in values]
         amounts: list[int] = [MOST_QUANTA if amount is None else amount for amount in quanta]
-        if np.ndim(self.budget) == 0:
+        if np.ndim(self.budget_) == 0:
             if self.budget_per == "node":
                 return (amounts[0],) * n_nodes
             # Whole quanta: what does not divide evenly goes to the first levels.
@@ -155,6 +159,15 @@ class _SubmodularTree(LinearTreeBase):
             f"budget has {len(values)} numbers: give one number, one per level (max_depth={self.max_depth}) or "
             f"one per node in level order ({n_nodes})."
         )
+
+    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+        costs = self._costs_for(X)
+        levels = self.max_depth if self.budget_per == "node" else 1
+        budgets = [*geometric_budgets(costs, levels, AUTO_POINTS), costs.total]
+        return [{"budget": budget} for budget in dict.fromkeys(budgets)]
+
+    def _quick(self) -> Any:
+        return clone(self).set_params(certify=False)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Budgets from the cheapest single purchase on, found by bisection on the mean bill."""
@@ -185,9 +198,10 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
 
     Parameters
     ----------
-    budget : number or list of numbers, default=inf
+    budget : number, list of numbers or "auto", default="auto"
         What each node may spend on new features: one number for all nodes, one per level, or one
-        per node in level order (upper child first). Never exceeded.
+        per node in level order (upper child first). Never exceeded. "auto": of eight numbers the one
+        with the cheapest tree within one standard error of the best, on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     categorical, dates : lists of columns, optional
@@ -235,6 +249,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
 
     Attributes
     ----------
+    budget_ : number or list of numbers
+        The budget that was used.
     certificates_ : frame, one row per node
         ``ratio``: lower bound on the submodularity ratio; ``guarantee`` = 1 - exp(-ratio): the fit
         is at least this share of the best fit of any set that costs at most ``cost`` (0 says
@@ -274,7 +290,7 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
 
     def __init__(
         self,
-        budget: float | Sequence[float] = float("inf"),
+        budget: float | Sequence[float] | str = "auto",
         *,
         costs: Any = None,
         max_depth: int = 5,

@@ -25,7 +25,7 @@ from worthwhile._sklearn import available_if
 from worthwhile.columns import Columns, is_frame
 from worthwhile.columns.table import places_of
 from worthwhile.core.trees import Trees, join_nodes
-from worthwhile.costs import Costs
+from worthwhile.costs import Costs, budget_quanta
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.priced._catboost import from_catboost
 from worthwhile.estimators.priced._catboost_categories import EMPTY, category_columns
@@ -287,6 +287,15 @@ class PricedModel(CostAware):
         self.costs = policy.costs
         self._stored = policy
         self._stored_with = Snapshot(self.model)
+
+    def within(self, budget: Any) -> PricedModel:
+        """A copy that never spends more than ``budget`` on a case; as one read from a file."""
+        twin = PricedModel(self.model, self.costs)
+        policy = self.policy_.limited(budget_quanta(budget))
+        if policy.limit is not None:
+            policy.check_budget()
+        twin._restore(policy)
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         # What is made from the parameters is made again: elsewhere all objects are new ones.

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _deprecate_positional_args
 from worthwhile.costs import as_float, as_floats
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
 from worthwhile.estimators._shared.deprecation import GONE_IN
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.validation import development_rows, read_validation
 from worthwhile.estimators._shared.weights import copies_by_weight, drop_weightless, read_weight
 from worthwhile.estimators.selection._coach import Coach, ConfidenceCoach, RewardCoach
@@ -65,9 +66,11 @@ class DynamicSelectionClassifier(TakesClassifier):
 
     Parameters
     ----------
-    lam : number, default=0.5
+    lam : number or "auto", default="auto"
         Price of the full bill in units of margin (a difference of probabilities): larger buys
-        less. It is per *share* of the full price, so the unit of the prices does not matter.
+        less. It is per *share* of the full price, so the unit of the prices does not matter. "auto":
+        of the paper's seven the one with the cheapest policy within one standard error of the best,
+        on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is known from the start.
     categorical, dates : lists of columns, optional
@@ -130,6 +133,8 @@ class DynamicSelectionClassifier(TakesClassifier):
 
     Attributes
     ----------
+    lam_ : float
+        The trade-off in use.
     trace_ : DataFrame
         The learning curve: per trade-off and round, mean reward, cost (share of the full price)
         and accuracy on the development rows, and which round was kept.
@@ -180,9 +185,10 @@ class DynamicSelectionClassifier(TakesClassifier):
     _style = "columns"
     trace_: pd.DataFrame
     factor_names_: list[Any]
+    lam_: float
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "masked": ["boolean"],
         "adapt": ["boolean", Interval(Integral, 0, None, closed="left")],
         "coaching": ["boolean", StrOptions(set(COACHES))],
@@ -200,7 +206,7 @@ class DynamicSelectionClassifier(TakesClassifier):
 
     def __init__(
         self,
-        lam: float = 0.5,
+        lam: float | str = "auto",
         *,
         costs: Any = None,
         factors: Any = None,
@@ -262,7 +268,7 @@ class DynamicSelectionClassifier(TakesClassifier):
             copies of a row are in the same fold and set aside together.
         """
         self._validate_params()
-        lams = self._lams()
+        extra, table = self._extra(), (X, y)
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight = read_weight(sample_weight, X, self.class_weight, y)
         weight, X, y = drop_weightless(weight, X, y)
@@ -280,6 +286,8 @@ class DynamicSelectionClassifier(TakesClassifier):
         origin = copies_by_weight(weight, len(X))
         X, codes = X[origin], codes[origin]
         layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
+        self.lam_ = self._settled(*table, sample_weight)
+        lams = list(dict.fromkeys([self.lam_, *extra]))
         prices = FactorPrices(costs, layout)
         Z, Z_dev = (
             layout.standardise(part[:, layout.features], slice(None)) for part in (X, X_dev)
@@ -303,12 +311,26 @@ class DynamicSelectionClassifier(TakesClassifier):
         self.policy_ = SelectionPolicy(costs, output, layout, scorer, choosers, lams)
         return self
 
-    def _lams(self) -> list[float]:
-        """The constructor's trade-off first, then the others."""
+    def _settled(self, X: Any, y: Any, weight: Any) -> float:
+        """The trade-off: as given, or for "auto" chosen on rows held out."""
+        if not isinstance(self.lam, str):
+            return float(self.lam)
+        points = [{"lam": lam} for lam in PAPER_LAMS]
+        chosen = choose_point(self._quick(), points, X, y, weight, fit_all=_one_world)
+        return float(chosen["lam"])
+
+    def _quick(self) -> DynamicSelectionClassifier:
+        """What is fitted to look at many trade-offs: few rounds, few folds."""
+        n_folds = None if self.n_folds is None else min(int(self.n_folds), GRID_FOLDS)
+        rounds = min(int(self.max_iter), GRID_ROUNDS)
+        return clone(self).set_params(max_iter=rounds, n_folds=n_folds, extra_lams=())
+
+    def _extra(self) -> list[float]:
+        """The other trade-offs."""
         extra = [float(lam) for lam in self.extra_lams]
         if bad := [lam for lam in extra if not 0 <= lam < np.inf]:
             raise ValueError(f"extra_lams has {bad[0]}: a trade-off is a finite number >= 0.")
-        return list(dict.fromkeys([float(self.lam), *extra]))
+        return extra
 
     def _schedule(self, seed: int) -> Schedule:
         eta = self.eta if self.coaching else 0.0
@@ -369,7 +391,7 @@ class DynamicSelectionClassifier(TakesClassifier):
         self._check_fitted()
         twin = copy.copy(self)
         twin.policy_ = self._inner_policy.at(float(lam))
-        twin.lam = float(lam)
+        twin.lam = twin.lam_ = float(lam)
         return twin
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
@@ -383,11 +405,7 @@ class DynamicSelectionClassifier(TakesClassifier):
             return [{"lam": 0.0}]
         if y is None:
             return [{"lam": lam} for lam in reversed(PAPER_LAMS)]
-        n_folds = None if self.n_folds is None else min(int(self.n_folds), GRID_FOLDS)
-        probe = clone(self).set_params(
-            max_iter=min(int(self.max_iter), GRID_ROUNDS), n_folds=n_folds, extra_lams=()
-        )
-        bill = bill_of(probe, *sample(X, y, GRID_ROWS), "lam")
+        bill = bill_of(self._quick(), *sample(X, y, GRID_ROWS), "lam")
         # A margin of probabilities gains 2 at most, for the share of the cheapest purchase at least.
         top = 2.0 * as_float(int(flat.total)) / float(paid.min())
         steps = np.geomspace(top, 0.03, max(4, round(np.log10(top)) + 2)).tolist()
@@ -450,3 +468,12 @@ class DynamicSelectionClassifier(TakesClassifier):
         codes = np.searchsorted(self.classes_, y)
         parts = [(np.arange(len(Z)), model.scorer)]
         return World(Z, codes, len(self.classes_), layout, model.prices, parts, self.n_jobs)
+
+
+def _one_world(
+    estimator: DynamicSelectionClassifier, points: Any, X: Any, y: Any, **more: Any
+) -> list[DynamicSelectionClassifier]:
+    """All trade-offs over the same data classifier."""
+    lams = [point["lam"] for point in points]
+    model = estimator.set_params(lam=lams[0], extra_lams=lams[1:]).fit(X, y, **more)
+    return [model.at(lam=lam) for lam in lams]

@@ -1,0 +1,112 @@
+"""Trying the points of a trade-off on rows held out, for "auto" to take one of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing, indexable
+
+from worthwhile.estimators._shared.choosing import one_standard_error
+from worthwhile.estimators._shared.validation import fold_rows
+from worthwhile.estimators._shared.weights import read_weight
+from worthwhile.exceptions import WorthwhileWarning
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Points = Sequence[dict[str, Any]]
+FitAll = Callable[..., Iterable[Any]]
+
+FEW_ROWS, FOLDS = 1000, 3
+"""With fewer rows than this each row is held out once, in so many folds; with more, one fold is."""
+
+MOST_ROWS = 12000
+"""Rows that choose, at most, those that train for it included."""
+
+
+def choose_point(
+    estimator: Any, points: Points, X: Any, y: Any, sample_weight: Any = None,
+    validation: Any = None, *, best: bool = False, fit_all: FitAll | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The point of a trade-off that costs least within one standard error of the best.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is fitted with each point, in copies.
+    points : sequence of dicts of parameters
+    X, y, sample_weight
+        Rows.
+    validation : (X, y), optional
+        Rows that judge, instead of rows held out.
+    best : bool
+        Take the best of them instead.
+    fit_all : function (estimator, points, X, y, **more), optional
+        Gives the fitted models of all points in their order, where that takes less than fitting each.
+    """
+    if len(points) == 1:
+        return dict(points[0])
+    X, y = indexable(X, y)
+    parts: list[Any] = [(None, None)] if validation is not None else _folds(estimator, y)
+    losses: list[list[Floats]] = [[] for _ in points]
+    bills: list[list[float]] = [[] for _ in points]
+    given, counts = getattr(estimator, "class_weight", None), list[Floats]()
+    count = read_weight(sample_weight, y, given, np.asarray(y))
+    for train, held in parts:
+        rows = (X, y) if train is None else (_safe_indexing(X, train), _safe_indexing(y, train))
+        judge = validation if held is None else (_safe_indexing(X, held), _safe_indexing(y, held))
+        more = {}
+        if sample_weight is not None:
+            weight = np.asarray(sample_weight)
+            more["sample_weight"] = weight if train is None else weight[train]
+        if count is not None:
+            counts.append(np.ones(len(judge[1])) if held is None else count[held])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorthwhileWarning)
+            models = (fit_all or _fit_each)(clone(estimator), points, *rows, **more)
+            for k, model in enumerate(models):
+                losses[k].append(row_losses(model, *judge))
+                bills[k].append(float(model.cost(judge[0]).sum()))
+    joined = np.array([np.concatenate(found) for found in losses])
+    total = [sum(found) for found in bills]
+    count = np.concatenate(counts) if counts else None
+    if best:
+        means = np.average(joined, axis=1, weights=count)
+        return dict(points[min(range(len(points)), key=lambda k: (means[k], total[k]))])
+    return dict(points[one_standard_error(total, -joined, count)])
+
+
+def _fit_each(estimator: Any, points: Points, X: Any, y: Any, **more: Any) -> Iterable[Any]:
+    for point in points:
+        yield clone(estimator).set_params(**point).fit(X, y, **more)
+
+
+def row_losses(model: Any, X: Any, y: Any) -> Floats:
+    """Squared error of each row: of the probabilities, where there are classes."""
+    y = np.asarray(y)
+    if not is_classifier(model):
+        error = np.asarray(y, dtype=np.float64) - model.predict(X)
+        return np.asarray(error**2 if error.ndim == 1 else (error**2).sum(axis=1))
+    truth = y[:, None] == model.classes_[None, :]
+    return np.asarray(((model.predict_proba(X) - truth) ** 2).sum(axis=1))
+
+
+def _folds(estimator: Any, y: Any) -> list[tuple[Indices, Indices]]:
+    """Pairs of training rows and rows held out; always the same.
+
+    Where there are too few rows to hold any out, all of them train and judge.
+    """
+    labels = np.asarray(y)
+    rows = np.arange(0, len(labels), -(-len(labels) // MOST_ROWS))
+    codes = np.zeros(len(rows), dtype=np.intp)
+    if is_classifier(estimator):
+        codes = np.unique(labels[rows], return_inverse=True)[1]
+    folds = fold_rows(codes, FOLDS, np.random.default_rng(0))
+    if len(rows) >= FEW_ROWS:
+        folds = folds[:1]
+    everything = np.arange(len(rows))
+    return [(rows[train], rows[held]) for train, held in folds or [(everything, everything)]]

@@ -1,0 +1,38 @@
+"""Why a gate saves nothing, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worthwhile.estimators.gates._judge import Sweep
+from worthwhile.estimators.gates._unseen import Unseen
+
+LEAST_SAVING = 0.01
+"""Share of the existing model's bill below which a gate saves nothing to speak of."""
+
+LEAST_GAIN = 0.03
+"""What a cheap model must be better by than the most frequent class to predict anything, at least."""
+
+
+def reason(sweep: Sweep, unseen: Unseen, within: float) -> str:
+    """What most likely stands in the way, and what to do about it."""
+    if unseen.seen:
+        return (
+            "it seems to have been trained on these rows, and knows them better than any it will meet. "
+            "Give fit rows that it has not seen, or existing_proba (out of fold)."
+        )
+    n = len(sweep.judge.codes)
+    # Without caution there would have been a gate: there are too few rows to trust it.
+    hopeful = sweep.cheapest(within)
+    if sweep.verdicts[hopeful.model].cost < (1 - LEAST_SAVING) * sweep.judge.existing_cost:
+        error = 100 * sweep.error(hopeful.model)
+        return (
+            f"{n} rows tell what the most promising gate loses to {error:.1f} points only, and it may lose "
+            f"{100 * within:g}. Give more rows, or a larger max_drop."
+        )
+    kept = [v.score for v in sweep.verdicts if v.sent == 0]
+    common = np.bincount(sweep.judge.codes).max() / n
+    # The best of many is above chance by chance: by about two standard errors.
+    if not kept or max(kept) < common + max(LEAST_GAIN, 1 / np.sqrt(n)):
+        return "no cheap model predicts better than the most frequent class. Only the full bill helps here."
+    return f"the best cheap model is {max(kept):.1%} right, and no gate can tell where. A larger max_drop would save."

@@ -1,0 +1,141 @@
+"""What an existing model says about rows that it has not seen, where the rows given are its own."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from threadpoolctl import threadpool_limits
+
+from worthwhile.core import links
+from worthwhile.estimators._shared.calibration import best_slope
+from worthwhile.estimators._shared.validation import split_rows
+from worthwhile.estimators.priced.priced_model import PricedModel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+TRIAL_ROWS = 4000
+"""Rows that tell whether a model knows them, at most."""
+
+NEAR = 0.7
+"""How far from new rows to its own a model's accuracy lies from where on the rows count as its own."""
+
+LEAST_GAP = 0.01
+"""A model that is better on its own rows by less than this needs no others."""
+
+PERFECT = 0.995
+"""Accuracy of a model that cannot be trained again from which on it is taken to know the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """What was found out about the rows given.
+
+    Attributes
+    ----------
+    proba : float64 (n, K) or None
+        Probabilities by models that did not see the row; None where those of the model itself do.
+    seen : bool
+        Whether the model knows the rows too well, and nothing could be done about it.
+    how : str
+        Where ``proba`` come from, in words.
+    """
+
+    proba: Floats | None = None
+    seen: bool = False
+    how: str = ""
+
+
+def ask_unseen(existing: Any, X: Floats, codes: Ints, said: Floats, seed: int) -> Unseen:
+    """See whether a model knows the rows, and if so ask copies of it that do not.
+
+    Parameters
+    ----------
+    existing : the model as it was given
+    X, codes : rows and their classes
+    said : float64 (n, K)
+        What the model itself says.
+    seed : int
+        Seed of the folds.
+    """
+    right = float(np.mean(np.argmax(said, axis=1) == codes))
+    model = _inside(existing)
+    if (told := _out_of_bag(model, codes, said.shape, right)) is not None:
+        return Unseen(told, how="out of bag")
+    try:
+        fresh = clone(model)
+        if fresh.get_params().get("random_state", 0) is None:
+            fresh.set_params(random_state=seed)
+        known = _knows(fresh, X, codes, right, said, seed)
+    except Exception:  # whatever a foreign model refuses: then it is not asked
+        return Unseen(seen=right >= PERFECT)
+    if not known:
+        return Unseen()
+    return Unseen(_out_of_fold(fresh, X, codes, said.shape[1], seed), how="out of fold")
+
+
+def _inside(existing: Any) -> Any:
+    """The model that could be trained again."""
+    if isinstance(existing, FrozenEstimator):
+        existing = existing.estimator
+    return existing.model if isinstance(existing, PricedModel) else existing
+
+
+def _out_of_bag(model: Any, codes: Ints, shape: tuple[int, ...], right: float) -> Floats | None:
+    """What trees that did not see a row say of it, if the model was trained on these rows."""
+    found = getattr(model, "oob_decision_function_", None)
+    if found is None or np.shape(found) != shape:
+        return None
+    proba = np.array(found, dtype=np.float64)
+    prior = np.bincount(codes, minlength=shape[1]) / len(codes)
+    empty = ~np.isfinite(proba).all(axis=1) | (proba.sum(axis=1) <= 0)
+    proba[empty] = prior
+    agrees = float(np.mean(np.argmax(proba, axis=1) == codes))
+    # Of other rows in the same number it would be right no more often than the prior is.
+    chance = float(prior.max()) + 1 / np.sqrt(len(codes))
+    return proba if chance < agrees <= right else None
+
+
+def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed: int) -> bool:
+    """Whether the model is as good here as a copy is on its own rows, and copies are worse on others."""
+    rng = np.random.default_rng([seed, 1])
+    rows = np.sort(rng.permutation(len(X))[:TRIAL_ROWS])
+    own, other = split_rows(len(rows), 0.5, rng, codes[rows])
+    if not len(other):
+        return right >= PERFECT
+    own, other = rows[own], rows[other]
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        copy = clone(fresh).fit(X[own], codes[own])
+        inside, outside = (
+            float(np.mean(copy.predict(X[part]) == codes[part])) for part in (own, other)
+        )
+    # On the rows that the copy has not seen: both meet the same easy and hard ones.
+    here = float(np.mean(np.argmax(said[other], axis=1) == codes[other]))
+    spread = outside * (1 - outside) / len(other) + inside * (1 - inside) / len(own)
+    gap = inside - outside
+    return bool(gap > max(LEAST_GAP, 2 * np.sqrt(spread)) and here > outside + NEAR * gap)
+
+
+def _out_of_fold(fresh: Any, X: Floats, codes: Ints, k: int, seed: int) -> Floats:
+    """Probabilities by copies trained without the row; scores become log-odds by one slope."""
+    folds = StratifiedKFold(5 if len(X) < 5000 else 3, shuffle=True, random_state=seed)
+    method = "predict_proba" if hasattr(fresh, "predict_proba") else "decision_function"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = np.asarray(cross_val_predict(fresh, X, codes, cv=folds, method=method), np.float64)
+    if method == "predict_proba":
+        return told
+    scores = told[:, None] if told.ndim == 1 else told
+    scores = scores * best_slope(scores, codes, None)
+    if scores.shape[1] > 1 or k > 2:
+        return links.softmax(scores)
+    up = links.sigmoid(scores[:, 0])
+    return np.column_stack([1 - up, up])

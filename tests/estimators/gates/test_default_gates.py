@@ -1,0 +1,218 @@
+"""Gates left at their defaults: the cheapest within one point, what they say, and what they ask."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+
+from worthwhile import (
+    AdaptiveBoostingClassifier,
+    AdaptiveLinearClassifier,
+    BudgetSearchCV,
+    L1GateClassifier,
+    PricedModel,
+    load,
+)
+from worthwhile.estimators.gates._judge import Sweep, joined
+from worthwhile.estimators.gates._unseen import ask_unseen
+from worthwhile.exceptions import WorthwhileWarning
+
+SMALL = {
+    AdaptiveBoostingClassifier: {"n_rounds": 15, "max_depth": 3},
+    AdaptiveLinearClassifier: {"max_iter": 5},
+    L1GateClassifier: {},
+}
+
+
+def _rows(n=1200, seed=0):
+    """The first column settles three rows of four; the others are needed for the rest."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    X[:, 0] *= 4
+    hard = np.abs(X[:, 0]) < 1.2
+    y = np.where(hard, X[:, 1:].sum(axis=1) > 0, X[:, 0] > 0).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("cls", SMALL)
+def test_a_gate_left_alone_saves_and_says_so(cls, tmp_path, capsys):
+    X, y = _rows()
+    existing = SVC(gamma=0.2, C=10).fit(X[:600], y[:600])
+    model = cls(existing, random_state=0, verbose=1, **SMALL[cls])
+    model.fit(X[600:], y[600:], validation=_rows(1500, seed=5))
+    new, answers = _rows(2000, seed=9)
+    assert model.saved_ > 0.2
+    assert f"{cls.__name__}: {model.saved_:.0%} of the bill saved" in capsys.readouterr().err
+    assert model.score(new, answers) > existing.score(new, answers) - 0.03
+    assert model.cost(new).mean() == pytest.approx(6 * (1 - model.saved_), abs=0.6)
+    model.save(tmp_path / "gate")
+    again = load(tmp_path / "gate", trusted=["sklearn.svm._classes.SVC"])
+    assert again.get_params()[cls.trade_off_parameters[0]] == "auto"
+    assert (again.predict(new) == model.predict(new)).all()
+
+
+def test_budgets_are_stages_of_one_sweep():
+    X, y = _rows()
+    existing = LogisticRegression().fit(X[:600], y[:600])
+    model = AdaptiveBoostingClassifier(
+        existing, random_state=0, **SMALL[AdaptiveBoostingClassifier]
+    )
+    model.fit(X[600:], y[600:])
+    bills = [model.at(stage=k).trace_.query("chosen")["cost"].iloc[0] for k in range(25)]
+    assert bills == sorted(bills)
+    assert bills[0] <= 1  # one cheap feature, or none
+    assert np.diff(bills).max() <= 6 / 4
+    assert model.at(budget=3).trace_.query("chosen")["cost"].iloc[0] <= 3
+    with pytest.raises(ValueError, match="stage is 25: it is a whole number from 0 to 24"):
+        model.at(stage=25)
+    with pytest.raises(ValueError, match="give one of the two"):
+        model.at()
+    with pytest.raises(ValueError, match="there is no sweep to choose from"):
+        model.set_params(p_full=0.5).fit(X[:200], y[:200]).at(stage=1)
+
+
+def test_a_search_over_a_gate_trains_one_sweep_a_fold():
+    X, y = _rows(600)
+    existing = LogisticRegression().fit(X, y)
+    search = BudgetSearchCV(
+        L1GateClassifier(existing, random_state=0), budget=4, cv=2, horizon=np.inf
+    )
+    search.fit(X, y)
+    assert {point.stage for point in search.frontier_} >= set(range(25))
+    assert search.cost(X).mean() <= 4
+
+
+@pytest.mark.parametrize("kind", ["forest", "priced forest", "out of bag", "scores"])
+def test_rows_that_the_model_knows_are_noticed(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 5))
+    y = (X[:, 0] + 1.5 * rng.normal(size=600) > 0).astype(int)
+    existing = {
+        "scores": SVC(gamma=2, C=10),
+        "out of bag": RandomForestClassifier(50, oob_score=True, random_state=0),
+    }.get(kind, RandomForestClassifier(50, random_state=0))
+    existing.fit(X, y)
+    right = existing.predict(X)
+    said = np.column_stack([right == 0, right == 1]).astype(float)
+    given = PricedModel(existing) if kind == "priced forest" else existing
+    found = ask_unseen(given, X, y, said, 0)
+    assert found.how == ("out of bag" if kind == "out of bag" else "out of fold")
+    assert not found.seen
+    assert np.mean(np.argmax(found.proba, axis=1) == y) < 0.85
+    np.testing.assert_allclose(found.proba.sum(axis=1), 1)
+
+
+def test_rows_that_the_model_has_not_seen_are_taken_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 5))
+    y = (X[:, 0] + rng.normal(size=1200) > 0).astype(int)
+    for existing in (RandomForestClassifier(50, random_state=0), LogisticRegression()):
+        existing.fit(X[:600], y[:600])
+        found = ask_unseen(existing, X[600:], y[600:], existing.predict_proba(X[600:]), 0)
+        assert found.proba is None
+        assert not found.seen
+    overfitted = RandomForestClassifier(50, random_state=0).fit(X, y)
+    kept = ask_unseen((overfitted.predict_proba, [0]), X, y, overfitted.predict_proba(X), 0)
+    assert kept.seen
+    assert kept.proba is None
+
+
+@pytest.mark.parametrize("why", ["few rows", "seen", "nothing predicts"])
+def test_a_gate_that_saves_nothing_says_why(why):
+    rng = np.random.default_rng(0)
+    n = 60 if why == "few rows" else 1500
+    X = rng.integers(0, 2, size=(n, 8)).astype(float)
+    y = (X.sum(axis=1) % 2).astype(int)  # parity: nothing cheap predicts
+
+    def parity(rows):
+        odd = np.asarray(rows).sum(axis=1) % 2
+        return np.column_stack([odd == 0, odd == 1]).astype(float)
+
+    existing = (parity, list(range(8)))
+    told = {"few rows": "no cheap model predicts", "seen": "trained on these rows"}
+    if why != "seen":  # right nine times of ten, so that nobody takes the rows for known
+        y = np.where(rng.random(n) < 0.1, 1 - y, y)
+    model = AdaptiveLinearClassifier(existing, random_state=0, max_iter=3)
+    with pytest.warns(WorthwhileWarning, match=told.get(why, "no cheap model predicts")) as found:
+        model.fit(X, y)
+    assert found[-1].filename == __file__
+    assert model.saved_ < 0.01
+
+
+def test_a_named_trade_off_is_fitted_alone():
+    X, y = _rows(300)
+    existing = LogisticRegression().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WorthwhileWarning)
+        model = AdaptiveLinearClassifier(existing, p_full=0.3, max_iter=3).fit(X, y)
+    assert model.saved_ is None
+    assert model.point_ == {"p_full": 0.3, "gamma": 0.01}
+
+
+@pytest.mark.parametrize("cls", SMALL)
+def test_folds_train_the_same_list_of_models(cls):
+    """Models are judged by their counterparts: the lists must be of one length, whatever the rows."""
+    X, y = _rows(90)
+    model = cls(LogisticRegression().fit(X, y), random_state=0, **SMALL[cls])
+    lists = []
+    for rows in (slice(0, 60), slice(30, 90), slice(0, 90)):
+        task, _ = model._read_task((X[rows], y[rows], None, None), (X, y), swept=True)
+        model._prepare([task])
+        lists.append([point for point, _ in model._models(task)])
+    names = [list(point) for point in lists[0]]
+    assert all([list(point) for point in one] == names for one in lists)
+    shared = "p_full" if "p_full" in names[0] else "correct_weight"
+    assert all([p[shared] for p in one] == [p[shared] for p in lists[0]] for one in lists)
+
+
+def test_every_row_judges_models_that_did_not_see_it():
+    """Where labels are noise, models of all rows look perfect on them; in folds they do not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
+    existing = (lambda rows: np.tile([0.5, 0.5], (len(rows), 1)), [0])
+    model = AdaptiveBoostingClassifier(existing, n_rounds=30, max_depth=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorthwhileWarning)
+        model.fit(X, y, existing_proba=np.eye(2)[y] * 0.8 + 0.1)
+    assert model.trace_.query("sent == 0")["score"].max() < 0.65
+    task, _ = model._read_task((X, y, None, np.eye(2)[y]), (X, y), swept=True)
+    own = Sweep.of(task.judge(), model._models(task))
+    assert max(v.score for v in own.verdicts if v.sent == 0) > 0.8
+
+
+def test_verdicts_of_folds_are_added_up():
+    X, y = _rows(210)
+    existing = LogisticRegression().fit(X, y)
+    model = L1GateClassifier(existing, random_state=0)
+    task, rng = model._read_task((X, y, None, None), None, swept=True)
+    parts = task.parts(0.2, rng, crossed=True)
+    assert sorted(len(part.validation[1]) for part in parts) == [70] * 3
+    sweeps = [Sweep.of(part.judge(), model._models(part)) for part in parts]
+    whole = joined(sweeps, list(model._models(task)))
+    right = np.sum([one.verdicts[7].right.sum() for one in sweeps])
+    assert whole.verdicts[7].score == pytest.approx(right / 210)
+    assert whole.verdicts[7].right.sum() == pytest.approx(right)
+    assert whole.judge.existing_cost == pytest.approx(6)
+    levels = [one.points[7]["threshold"] for one in sweeps]
+    assert whole.points[7]["threshold"] == np.median(levels)
+
+
+def test_a_class_of_one_row_stays_among_the_rows_that_train():
+    X, y = _rows(60)
+    y[7] = 2
+    model = AdaptiveBoostingClassifier(n_rounds=3, random_state=0)
+    task, rng = model._read_task((X, y, None, None), None, swept=True)
+    assert all(2 in part.codes for part in task.parts(0.2, rng, crossed=True))
+
+
+def test_too_few_rows_to_hold_any_out_are_said_to_be():
+    X = np.arange(20.0).reshape(5, 4)
+    model = AdaptiveLinearClassifier(random_state=0, max_iter=2)
+    with pytest.warns(WorthwhileWarning, match="X has 5 rows, too few to hold any out"):
+        model.fit(X, np.arange(5))
+    assert model.predict(X).shape == (5,)
