@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import worthwhile
 from worthwhile.client import AsyncClient, Client, ServiceRefusal
+from worthwhile.client._protocol import Call
 from worthwhile.runtime import UNAVAILABLE
 from worthwhile.serve import Settings, create_app
 
@@ -145,3 +146,76 @@ def test_a_service_that_is_not_there_is_given_up(app):
     ):
         client.models()
     assert transport.tries == 4
+
+
+def test_what_was_fetched_before_a_function_failed_is_told(app):
+    def fail():
+        raise OSError("the line is dead")
+
+    async def run():
+        async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(app)) as client:
+            case = await client.open("heart", unavailable=[])
+            (first,) = case.ask
+            with pytest.raises(OSError, match="the line is dead"):
+                await case.drive(
+                    {**_functions(0), **{n: fail for n in HEART.data.columns if n != first}}
+                )
+            return first, await client.case(case.id)
+
+    first, case = asyncio.run(run())
+    assert [line["feature"] for line in asyncio.run(_ledger(app, case.id))] == [first]
+
+
+async def _ledger(app, case_id):
+    async with AsyncClient("http://127.0.0.1", transport=httpx.ASGITransport(app)) as client:
+        return await (await client.case(case_id)).ledger()
+
+
+def test_functions_of_one_round_run_at_once():
+    from worthwhile.client._async import AsyncCase
+
+    running, most = 0, 0
+
+    async def slow():
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return 1.0
+
+    class Service:
+        async def send(self, call):
+            return {"id": "x", "seq": 1, "ask": []}
+
+    case = AsyncCase(Service(), {"id": "x", "seq": 0, "ask": [{"feature": "a"}, {"feature": "b"}]})
+    asyncio.run(case.drive({"a": slow, "b": slow}))
+    assert most == 2
+
+
+def test_one_that_waits_tells_what_it_has_before_it_fails():
+    from worthwhile.client._sync import Case
+
+    sent = []
+
+    class Service:
+        def send(self, call):
+            sent.append(call.body)
+            return {"id": "x", "seq": 1, "ask": []}
+
+    def fail():
+        raise OSError("dead")
+
+    case = Case(Service(), {"id": "x", "seq": 0, "ask": [{"feature": "a"}, {"feature": "b"}]})
+    with pytest.raises(OSError, match="dead"):
+        case.drive({"a": lambda: 1.0, "b": fail})
+    assert sent == [{"seq": 0, "values": {"a": 1.0}}]
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_truth_is_told_through_lost_answers(app):
+    with Client("http://127.0.0.1", transport=_Waiting(app)) as client:
+        case = client.open("heart").drive(_functions(0))
+        case.set_truth(HEART.target[0])
+        found = client.send(Call("GET", "/v1/models/heart/promise", None, {}))
+    assert found["judged"] == 1

@@ -78,3 +78,45 @@ def test_a_word_that_is_not_known_is_refused_with_those_that_are(client, model):
     )
     assert response.status_code == 422
     assert "give one of" in response.json()["error"]["message"]
+
+
+def test_the_document_has_names_types_and_choices(client, model):
+    document = client.get("/v1/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    assert schemas["OpenRequest"]["properties"]["model"]["enum"] == ["lender"]
+    features = schemas["Values_of_lender"]["properties"]
+    reads = [model.costs_.name(column) for column in model.policy_.reads]
+    assert list(features) == reads
+    columns = {name: model.columns_[model.costs_.index(name)] for name in reads}
+    kinds = {name: features[name]["anyOf"][0] for name in reads}
+    for name, column in columns.items():
+        if column.levels:
+            assert kinds[name] == {"enum": list(column.levels)}
+        if column.kind == "number":
+            assert kinds[name] == {"type": "number"}
+        if column.kind == "date":
+            assert kinds[name] == {"type": "string", "format": "date"}
+    assert {column.kind for column in columns.values()} >= {"number", "category"}
+    told = schemas["TellRequest"]["properties"]["values"]["anyOf"]
+    assert {"$ref": "#/components/schemas/Values_of_lender"} in told
+
+
+def test_metadata_as_the_open_inference_protocol_has_it(client, model):
+    found = client.get("/v2/models/lender").json()
+    assert found["versions"] == [client.get("/v1/models").json()["models"][0]["version"]]
+    assert {item["datatype"] for item in found["inputs"]} >= {"FP64", "BYTES"}
+    assert client.get("/v2/models/lender/ready").json() == {"ready": True}
+    assert client.get("/v2/models/nobody").status_code == 404
+    assert client.get("/v2/health/live").json() == {"live": True}
+
+
+def test_an_older_version_predicts_by_its_number(client, model):
+    version = client.get("/v2/models/lender").json()["versions"][0]
+    rows = [{name: _json(value) for name, value in X.iloc[0].items()}]
+    found = [
+        client.post(f"/v1/models/lender{place}/predict", json={"rows": rows}).json()
+        for place in ("", f"/versions/{version}")
+    ]
+    assert found[0] == found[1]
+    other = client.post("/v1/models/lender/versions/abc/predict", json={"rows": rows})
+    assert other.status_code == 404

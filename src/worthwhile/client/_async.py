@@ -74,15 +74,30 @@ class AsyncCase(CaseState):
         """End it with the answer that it has."""
         self.state = await self._client.send(protocol.stopping(self.state))
 
+    async def set_truth(self, truth: Any) -> None:
+        """Say how it came out, so that the model's promise can be checked."""
+        await self._client.send(protocol.came_out(self.state, truth))
+
     async def ledger(self) -> list[dict[str, Any]]:
         """Every purchase with its exact amount, as text."""
         found = await self._client.send(protocol.read(f"/v1/sessions/{self.id}/ledger"))
         return list(found["entries"])
 
     async def drive(self, functions: Functions) -> Self:
-        """Call (or await) the functions of all features that are wanted, at once, until none is."""
+        """Call (or await) the functions of all features that are wanted, at once, until none is.
+
+        If one fails, what the others brought is told before the error is raised: it is paid for.
+        """
+
+        async def fetch(name: Any) -> Any:
+            value = functions[name]()
+            return await value if inspect.isawaitable(value) else value
+
         while wanted := self.ask:
-            found = [functions[name]() for name in wanted]
-            values = [await value if inspect.isawaitable(value) else value for value in found]
-            await self.tell(dict(zip(wanted, values, strict=True)))
+            found = await asyncio.gather(*map(fetch, wanted), return_exceptions=True)
+            values = dict(zip(wanted, found, strict=True))
+            if told := {n: v for n, v in values.items() if not isinstance(v, BaseException)}:
+                await self.tell(told)
+            if failed := [v for v in found if isinstance(v, BaseException)]:
+                raise failed[0]
         return self

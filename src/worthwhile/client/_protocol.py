@@ -150,6 +150,12 @@ def stopping(state: Mapping[str, Any]) -> Call:
     return step("POST", f"/v1/sessions/{state['id']}/stop", {"seq": state["seq"]})
 
 
+def came_out(state: Mapping[str, Any], truth: Any) -> Call:
+    """The request that says how a case came out; it may be sent as often as one likes."""
+    truth = truth.item() if hasattr(truth, "item") else truth
+    return Call("PUT", f"/v1/sessions/{state['id']}/truth", {"truth": truth}, {})
+
+
 class CaseState:
     """A case as it was last heard of."""
 

@@ -98,6 +98,10 @@ class Case(CaseState):
         """End it with the answer that it has."""
         self.state = self._client.send(protocol.stopping(self.state))
 
+    def set_truth(self, truth: Any) -> None:
+        """Say how it came out, so that the model's promise can be checked."""
+        self._client.send(protocol.came_out(self.state, truth))
+
     def refresh(self) -> None:
         """Read it anew; another program may have moved it on."""
         self.state = self._client.send(protocol.read(f"/v1/sessions/{self.id}"))
@@ -107,7 +111,16 @@ class Case(CaseState):
         return list(self._client.send(protocol.read(f"/v1/sessions/{self.id}/ledger"))["entries"])
 
     def drive(self, functions: Functions) -> Self:
-        """Call the function of each feature that is wanted, until nothing more is."""
+        """Call the function of each feature that is wanted, until nothing more is.
+
+        If one fails, what the others brought is told before the error is raised: it is paid for.
+        """
         while wanted := self.ask:
-            self.tell({name: functions[name]() for name in wanted})
+            told: dict[Any, Any] = {}
+            try:
+                for name in wanted:
+                    told[name] = functions[name]()
+            finally:
+                if told:
+                    self.tell(told)
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi.responses import JSONResponse
 
 from worthwhile.serve import _schemas as schemas
 from worthwhile.serve._cases import Cases
@@ -44,6 +45,7 @@ IdempotencyKey = Annotated[
     ),
 ]
 CaseId = Annotated[str, Path(max_length=100)]
+ModelName = Annotated[str, Path(max_length=200)]
 
 
 async def get_caller(
@@ -54,8 +56,8 @@ async def get_caller(
     return found
 
 
-def get_cases(request: Request) -> Cases:
-    """The cases of this service."""
+async def get_cases(request: Request) -> Cases:
+    """The cases of this service; async, since others are run in threads."""
     found: Cases = request.app.state.cases
     return found
 
@@ -78,31 +80,31 @@ def needed(key: str | None) -> str:
 )
 async def open_session(
     body: schemas.OpenRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
-) -> dict[str, Any]:
+) -> Response:
     """Begin a case with a model; the answer says what to fetch first."""
-    return await cases.open(who, body.model_dump(), key)
+    return JSONResponse(await cases.open(who, body.model_dump(), key), 201)
 
 
 @router.post("/sessions/{case}/tell", response_model=schemas.CaseAnswer, summary="Give values")
 async def tell(
     case: CaseId, body: schemas.TellRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
-) -> dict[str, Any]:
+) -> Response:
     """Give values; the answer carries the next ask. It is on disk before it is answered."""
-    return await cases.tell(who, case, body.model_dump(), needed(key))
+    return JSONResponse(await cases.tell(who, case, body.model_dump(), needed(key)))
 
 
 @router.post("/sessions/{case}/stop", response_model=schemas.CaseAnswer, summary="End a case early")
 async def stop(
     case: CaseId, body: schemas.StopRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
-) -> dict[str, Any]:
+) -> Response:
     """End a case with the answer that it has."""
-    return await cases.stop(who, case, body.model_dump(), needed(key))
+    return JSONResponse(await cases.stop(who, case, body.model_dump(), needed(key)))
 
 
 @router.get("/sessions/{case}", response_model=schemas.CaseAnswer, summary="Read a case")
-async def view(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
+async def view(case: CaseId, who: Who, cases: AllCases) -> Response:
     """The case as it stands."""
-    return await cases.view(who, case)
+    return JSONResponse(await cases.view(who, case))
 
 
 @router.get("/sessions/{case}/ledger", response_model=schemas.LedgerAnswer, summary="Read a bill")
@@ -129,9 +131,7 @@ async def models(who: Who, request: Request) -> dict[str, Any]:
     response_model=schemas.PromiseAnswer,
     summary="Does the promise still hold?",
 )
-async def promise(
-    name: Annotated[str, Path(max_length=200)], who: Who, request: Request
-) -> dict[str, Any]:
+async def promise(name: ModelName, who: Who, request: Request) -> dict[str, Any]:
     """Bill, accuracy, calibration and total cost of cases whose truth is known, beside what was promised."""
     state = request.app.state
     return await check_model(state.database, state.models.get(name), who.sees)
@@ -143,14 +143,29 @@ async def promise(
     summary="Predict rows with bills",
 )
 async def predict(
-    name: Annotated[str, Path(max_length=200)],
-    body: schemas.PredictRequest,
-    who: Who,
-    request: Request,
+    name: ModelName, body: schemas.PredictRequest, who: Who, request: Request
 ) -> dict[str, Any]:
     """Predict rows whose values are at hand; nothing is kept."""
     state = request.app.state
     model = state.models.get(name)
+    return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
+
+
+@router.post(
+    "/models/{name}/versions/{version}/predict",
+    response_model=schemas.PredictAnswer,
+    summary="Predict rows with an older version",
+)
+async def predict_version(
+    name: ModelName,
+    version: Annotated[str, Path(max_length=100)],
+    body: schemas.PredictRequest,
+    who: Who,
+    request: Request,
+) -> dict[str, Any]:
+    """The same with any version that was ever served."""
+    state = request.app.state
+    model = await state.models.version(name, version)
     return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
 
 
@@ -160,7 +175,7 @@ async def predict(
     summary="Drive cases by the server's own functions",
 )
 async def drive_cases(
-    name: Annotated[str, Path(max_length=200)],
+    name: ModelName,
     body: schemas.DriveRequest,
     who: Who,
     request: Request,
@@ -187,11 +202,53 @@ async def document(who: Who, request: Request) -> dict[str, Any]:
     return found
 
 
+# As the Open Inference Protocol has it --------------------------------------------------------------
+
+
 @public.get("/v2/health/live", summary="The process runs")
+async def live() -> dict[str, bool]:
+    """Whether the process runs."""
+    return {"live": True}
+
+
 @public.get("/v2/health/ready", summary="The store answers")
 async def ready(request: Request) -> dict[str, bool]:
     """Whether requests can be taken."""
     await request.app.state.database.read(lambda cursor: cursor.run("SELECT 1"))
+    return {"ready": True}
+
+
+@public.get("/v2/models/{name}", summary="Metadata of a model")
+async def metadata(name: ModelName, who: Who, request: Request) -> dict[str, Any]:
+    """Inputs and outputs of a model; their price is in ``/v1/models``."""
+    model = request.app.state.models.get(name)
+    kinds = {"number": "FP64", "duration": "FP64", "boolean": "BOOL"}
+    inputs = [
+        {
+            "name": str(feature["feature"]),
+            "datatype": kinds.get(feature["type"], "BYTES"),
+            "shape": [-1],
+        }
+        for feature in model.features
+    ]
+    answer = {
+        "name": "prediction",
+        "datatype": "BYTES" if model.labelled else "FP64",
+        "shape": [-1],
+    }
+    return {
+        "name": model.name,
+        "versions": [model.version],
+        "platform": "worthwhile",
+        "inputs": inputs,
+        "outputs": [answer],
+    }
+
+
+@public.get("/v2/models/{name}/ready", summary="A model is served")
+async def model_ready(name: ModelName, who: Who, request: Request) -> dict[str, bool]:
+    """Whether a model can be asked."""
+    request.app.state.models.get(name)
     return {"ready": True}
 
 

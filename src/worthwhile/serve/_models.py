@@ -43,6 +43,11 @@ class Model:
             for column in self.policy.reads.tolist()
         ]
 
+    @property
+    def labelled(self) -> bool:
+        """Whether it answers with a class, not with a number."""
+        return self.policy.output.classes is not None
+
     def describe(self) -> dict[str, Any]:
         """The model as the service tells of it."""
         classes = self.policy.output.classes
