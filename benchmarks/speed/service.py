@@ -5,14 +5,15 @@
 A process of its own serves; this one opens cases of the heart data and tells values. First a closed loop of 32 clients
 finds the capacity. Then requests start at fixed times, at half of it, whether or not earlier ones were answered: a
 closed loop would hide waiting. Prints requests per second, CPU of the service per request, and the median, 95th and
-99th percentile of the latency. With ``--sessions`` cases are opened, told once and stopped instead, and the memory of
-the service is printed on the way.
+99th percentile of the latency. With ``--sessions`` cases are opened and told once instead, in this process and without a
+network, and its memory is printed on the way.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -27,6 +28,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import worthwhile
 from tests.attack.service import Service
+from worthwhile.serve import Limits, Settings, create_app
 
 CLIENTS = 32
 
@@ -91,33 +93,53 @@ async def open_loop(load: Load, rate: float, seconds: float) -> np.ndarray:
     return np.array(latencies)
 
 
-async def many_cases(service: Service, data: Any, count: int) -> None:
-    """Open cases, tell each once and stop it; print the service's memory at every tenth."""
-    limits = httpx.Limits(max_connections=CLIENTS, max_keepalive_connections=CLIENTS)
+class Direct:
+    """The application without a network: requests cost little beside what the service does."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def post(self, path: str, body: dict[str, Any], key: str) -> Any:
+        """The answer to a request; refusals are raised."""
+        sent: list[Any] = []
+        got = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        scope = {
+            "type": "http", "http_version": "1.1", "method": "POST", "path": path, "raw_path": path.encode(),
+            "query_string": b"", "root_path": "", "scheme": "http", "server": ("127.0.0.1", 80),
+            "client": ("127.0.0.1", 1), "headers": [*headers, (b"idempotency-key", key.encode())],
+        }  # fmt: skip
+
+        async def receive() -> Any:
+            return got.pop() if got else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self._app(scope, receive, send)
+        if sent[0]["status"] >= 400:
+            raise RuntimeError(sent[1]["body"].decode())
+        return json.loads(sent[1]["body"])
+
+
+async def many_cases(service: Direct, data: Any, count: int) -> None:
+    """Open cases and tell each once; print the memory of this process at every tenth."""
     rows, numbers, began = data.to_dict("records"), iter(range(count)), time.perf_counter()
-    async with httpx.AsyncClient(base_url=service.url, limits=limits, timeout=60) as client:
 
-        async def post(path: str, body: dict[str, Any], key: str) -> Any:
-            response = await client.post(path, json=body, headers={"Idempotency-Key": key})
-            response.raise_for_status()
-            return response.json()
+    async def drive() -> None:
+        for n in numbers:
+            case = await service.post("/v1/sessions", {"model": "model"}, f"{n}")
+            row = rows[n % len(rows)]
+            values = {item["feature"]: float(row[item["feature"]]) for item in case["ask"]}
+            path = f"/v1/sessions/{case['id']}/tell"
+            await service.post(path, {"seq": 0, "values": values}, "t")
+            if (n + 1) % max(count // 20, 1) == 0:
+                seconds = time.perf_counter() - began
+                print(
+                    f"{n + 1:,} cases: {resident(os.getpid()):.0f} MB, {seconds:.0f} s", flush=True
+                )
 
-        async def drive() -> None:
-            for n in numbers:
-                case = await post("/v1/sessions", {"model": "model"}, f"{n}")
-                path, row = f"/v1/sessions/{case['id']}", rows[n % len(rows)]
-                values = {item["feature"]: float(row[item["feature"]]) for item in case["ask"]}
-                case = await post(f"{path}/tell", {"seq": 0, "values": values}, "t")
-                if not case["done"]:
-                    await post(f"{path}/stop", {"seq": case["seq"]}, "s")
-                if (n + 1) % max(count // 10, 1) == 0:
-                    seconds = time.perf_counter() - began
-                    print(
-                        f"{n + 1:,} cases: {resident(service.pid):.0f} MB, {seconds:.0f} s",
-                        flush=True,
-                    )
-
-        await asyncio.gather(*(drive() for _ in range(CLIENTS)))
+    await asyncio.gather(*(drive() for _ in range(CLIENTS)))
 
 
 def resident(pid: int) -> float:
@@ -159,13 +181,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         worthwhile.PricedModel(forest, heart.costs).save(folder / "model.worthwhile")
-        service = Service(folder / "model.worthwhile", given.store or str(folder / "c.db"), folder)
+        store = given.store or str(folder / "c.db")
+        if given.sessions:
+            limits = Limits(open_cases=10**9)
+            models = (str(folder / "model.worthwhile"),)
+            app = create_app(Settings(models=models, store=store, limits=limits))
+            asyncio.run(many_cases(Direct(app), heart.data, given.sessions))
+            app.state.database.close()
+            return 0
+        service = Service(folder / "model.worthwhile", store, folder)
         service.start()
         try:
-            if given.sessions:
-                asyncio.run(many_cases(service, heart.data, given.sessions))
-            else:
-                asyncio.run(measure(service, heart.data, given.seconds))
+            asyncio.run(measure(service, heart.data, given.seconds))
         finally:
             service.kill(signal.SIGTERM)
     return 0
