@@ -76,6 +76,14 @@ def _answer(driver, patient):
     _go(driver, lambda: field.send_keys(str(patient[name]), Keys.ENTER))
 
 
+def _say_how_it_came_out(driver):
+    from selenium.webdriver.support.ui import Select
+
+    Select(_find(driver, "#truth")[0]).select_by_value("1")
+    _go(driver, _find(driver, "form[action$=truth] button")[0].click)
+    assert Select(_find(driver, "#truth")[0]).first_selected_option.text == "1"
+
+
 def test_a_case_on_a_phone_through_a_crash_of_the_service(driver, service, model, heart):
     patient, X = heart.data.iloc[1], heart.data.iloc[[1]]
     driver.get(f"{service.url}/cases/new")
@@ -97,8 +105,11 @@ def test_a_case_on_a_phone_through_a_crash_of_the_service(driver, service, model
     assert _find(driver, ".answer")[0].text == str(model.predict(X)[0])
     total = _find(driver, "tfoot .number")[0].text
     assert float(total) == model.cost(X)[0]
-    driver.get(f"{service.url}/spend")
-    assert _fits(driver)
+    _say_how_it_came_out(driver)
+    for page in ("spend", "promise"):
+        driver.get(f"{service.url}/{page}")
+        assert _fits(driver)
+    assert "Nothing was promised" in _find(driver, "main")[0].text
 
 
 def test_a_double_click_and_the_back_button_bill_nothing_twice(driver, service, heart):
