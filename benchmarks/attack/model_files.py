@@ -1,6 +1,7 @@
 """Damage model files by the hundred thousand: each is refused, or loads to a model that obeys the laws.
 
-    python -m benchmarks.attack.model_files --files 100000 --resume FILE [--jobs 2] [--keep FOLDER]
+    python -m benchmarks.attack.model_files --files 100000 --resume FILE [--jobs 2] [--samples FOLDER]
+        [--keep FOLDER]
 
 The damage is that of ``tests/attack/model_files.py``, which the tests do a small piece of. Prints how many
 files were refused, how many obey and how many are wrong, and the largest memory of a process; exits with 1
@@ -72,15 +73,26 @@ def run(given: argparse.Namespace, kept: Kept, samples: list[Path], folder: Path
     return []
 
 
+def samples_in(folder: Path) -> list[Path]:
+    """Whole files, written unless they are there already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    done = folder / "done"
+    if not done.exists():
+        write_samples(folder)
+        done.touch()
+    return sorted(folder.glob("*.worthwhile"))
+
+
 def main() -> int:
     parser = attack_options(__doc__, "files", 100_000, PIECE)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--samples", metavar="FOLDER", help="keep the whole files between runs")
     parser.add_argument("--keep", metavar="FOLDER", default="wrong_model_files")
     given = parser.parse_args()
     kept, folder, start = Kept(given.resume), Path(given.keep), time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        ended = run(given, kept, write_samples(Path(place)), folder)
+        ended = run(given, kept, samples_in(Path(given.samples or place)), folder)
     found = kept.found.values()
     total = {key: sum(f["counts"][key] for f in found) for key in ("refused", "obeys", "wrong")}
     print(
