@@ -40,7 +40,14 @@ class Connections:
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, path: str, body: dict[str, Any], key: str) -> Any:
-        """The answer to a request; refusals are raised."""
+        """The answer to a request, by another connection if the service has closed an idle one."""
+        while True:
+            try:
+                return await self._post(path, body, key)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                self._free.clear()
+
+    async def _post(self, path: str, body: dict[str, Any], key: str) -> Any:
         reader, writer = (
             self._free.pop()
             if self._free
