@@ -232,3 +232,17 @@ def test_sparse_matrices_become_dense_where_they_fit():
         ValueError, match=r"X is sparse, and as a dense array of 3 x 3 it would take"
     ):
         dense(X, most_bytes=10)
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_ordered_categories_of_arrow_keep_their_order(pieces):
+    frame = pd.DataFrame(
+        {"size": pd.Categorical(["big", "small", None] * 5, ["small", "big"], ordered=True)}
+    )
+    table = pyarrow.Table.from_pandas(frame)
+    step = len(frame) // pieces
+    table = pyarrow.concat_tables([table.slice(k, step) for k in range(0, len(frame), step)])
+    columns = Columns.learn(table)
+    assert columns == Columns.learn(frame)
+    assert (columns[0].kind, columns[0].levels) == ("ordered", ("small", "big"))
+    np.testing.assert_array_equal(columns.read(table), columns.read(frame))

@@ -268,10 +268,10 @@ def kind_of(series: Any) -> str:
     """What a column is by its type, or by its values where the type does not say."""
     if hasattr(series, "cat") and hasattr(series.cat, "categories"):
         return "ordered" if series.cat.ordered else "category"
-    if type(getattr(series, "dtype", None)).__name__ in ("Categorical", "Enum") or hasattr(
-        getattr(series, "type", None), "index_type"
-    ):  # polars, Arrow
+    if type(getattr(series, "dtype", None)).__name__ in ("Categorical", "Enum"):  # polars
         return "category"
+    if hasattr(getattr(series, "type", None), "index_type"):  # Arrow
+        return "ordered" if series.type.ordered else "category"
     array = as_array(series)
     by_type = {
         "b": "boolean",
@@ -357,7 +357,13 @@ def _learn_levels(series: Any) -> Column | str:
 
 
 def _ordered_levels(series: Any) -> tuple[Level, ...]:
-    levels: Sequence[Any] = [_plain(value) for value in series.cat.categories.tolist()]
+    if hasattr(series, "cat"):
+        known = series.cat.categories.tolist()
+    else:  # Arrow, in one piece or several
+        known = (
+            series.combine_chunks() if hasattr(series, "chunks") else series
+        ).dictionary.to_pylist()
+    levels: Sequence[Any] = [_plain(value) for value in known]
     if len(levels) > MOST_LEVELS or any(type(v) not in (str, int, float, bool) for v in levels):
         raise ValueError(
             f"an ordered category has {len(levels)} levels: up to {MOST_LEVELS} of text or numbers are read. Give "
