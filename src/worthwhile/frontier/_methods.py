@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 import worthwhile
+from worthwhile.columns import Columns, is_frame
 from worthwhile.costs import Costs
 from worthwhile.frontier import _peers
 from worthwhile.frontier._measure import LabelledRows, fitted
@@ -44,8 +45,12 @@ class Task:
         from sklearn.ensemble import RandomForestClassifier
 
         forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=self.seed, n_jobs=1)
-        forest.fit(self.rows.X, self.rows.y, sample_weight=self.rows.weight)
-        return worthwhile.PricedModel(forest, self.costs)
+        rows = self.rows
+        if (
+            is_frame(rows.X) and Columns.learn(rows.X) is not None
+        ):  # text, dates: made into numbers inside
+            return _peers.Priced(forest, costs=self.costs).fit(rows.X, rows.y, rows.weight)
+        return worthwhile.PricedModel(forest.fit(rows.X, rows.y, rows.weight), self.costs)
 
     @cached_property
     def booster(self) -> Any:

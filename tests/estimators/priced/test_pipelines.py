@@ -444,6 +444,16 @@ def test_peers_take_text_too(table):
     assert not found.failures
 
 
+@pytest.mark.parametrize(
+    "method", ["pruned-forest", "adaptive-linear", "adaptive-boosting", "l1-gate"]
+)
+def test_what_starts_from_a_forest_takes_text_too(table, method):
+    X, y = table
+    found = worthwhile.compare(X, y, COSTS, [method], [20], n_splits=1, effort=1)
+    assert not found.failures
+    assert found.methods == [method]
+
+
 def test_a_search_over_a_pipeline_of_others_is_refused(table):
     X, y = table
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
