@@ -44,3 +44,21 @@ def test_most_parameters_are_looked_at():
     found = [name for param in public() for name, _ in said(inspect.getdoc(param.values[0]))]
     assert len(found) > 100
     assert ("lam", '"auto"') in list(said(worthwhile.DynamicSelectionClassifier.__doc__))
+
+
+@pytest.mark.parametrize(
+    "name", [n.removesuffix("Regressor") for n in worthwhile.__all__ if n.endswith("Regressor")]
+)
+def test_classifiers_and_regressors_have_the_same_defaults(name):
+    """Constructors of both are written out, for readers and type checkers: none may grow stale."""
+    both = [
+        inspect.signature(getattr(worthwhile, f"{name}{kind}")).parameters
+        for kind in ("Classifier", "Regressor")
+    ]
+    differ = {
+        key: (both[0][key].default, both[1][key].default)
+        for key in both[0].keys() & both[1].keys()
+        if both[0][key].default != both[1][key].default
+    }
+    expected = {"loss", "threshold", "rule"}  # what means something else for numbers
+    assert differ.keys() <= expected, differ
