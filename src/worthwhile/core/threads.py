@@ -20,6 +20,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from worthwhile.core.collective import ALONE, Collective
+
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """A map whose results come in order: the built-in one, or :meth:`Threads.map`."""
 
@@ -178,6 +180,13 @@ class _Call:
 class Threads:
     """Run numbered tasks on a fixed number of threads; the caller is one of them.
 
+    Parameters
+    ----------
+    count : int
+        Number of threads.
+    collective : Collective
+        The processes that train together with this one, each with threads of its own.
+
     Examples
     --------
     >>> found = [0] * 5
@@ -187,8 +196,9 @@ class Threads:
     [0, 1, 4, 9, 16]
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, collective: Collective = ALONE) -> None:
         self.count = count
+        self.collective = collective
         self._calls: SimpleQueue[_Round | _Call | None] = SimpleQueue()
         self._workers = [
             threading.Thread(target=self._serve, name=f"worthwhile-{number}", daemon=True)

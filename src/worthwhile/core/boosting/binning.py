@@ -196,7 +196,7 @@ class Bins:
         columns = np.flatnonzero(self.category)
         if not len(columns):
             return self
-        highest, empty = count_codes(X, columns, threads)
+        highest, empty = map(threads.collective.max, count_codes(X, columns, threads))
         count, missing, thresholds = self.count.copy(), self.missing.copy(), self.thresholds.copy()
         count[columns] = np.maximum(count[columns], highest + 1)
         missing[columns] |= empty
@@ -249,9 +249,44 @@ def count_codes(X, columns, threads):
 def find_bins(X, weights, threads, categorical=None):
     """Return the :class:`Bins` of a matrix (n, d) of numbers; NaN is missing.
 
-    ``weights``: int64 (n,), or empty for unit weights. All rows count, none is sampled: edges from
-    a part of the rows cost accuracy. ``categorical`` (d,) says which columns hold codes of categories.
+    ``weights``: int64 (n,), or empty for unit weights. All rows count, those of all ranks, none is
+    sampled: edges from a part of the rows cost accuracy. ``categorical`` (d,) says which columns hold
+    codes of categories.
     """
+    if threads.collective.size > 1:
+        bins = _find_bins_together(X, weights, threads, categorical)
+    else:
+        bins = _find_bins_here(X, weights, threads, categorical)
+    return bins.with_codes(X, threads)
+
+
+def _find_bins_together(X, weights, threads, categorical):
+    """As :func:`_find_bins_here`, where every rank has some of the rows.
+
+    A few columns at a time, each rank gets some of them whole, and finds their bins as if alone.
+    """
+    shared, n_features = threads.collective, X.shape[1]
+    n_rows = int(shared.sum(np.array([len(X)]))[0])
+    each = max(1, min(BLOCK, threads.count * HELD_BYTES // (8 * n_rows)))
+    weights = np.concatenate(shared.gather(weights))
+    category = np.zeros(n_features, dtype=bool) if categorical is None else categorical
+    thresholds, count, missing = [], [], []
+    for start in range(0, n_features, each * shared.size):
+        firsts = [start + each * rank for rank in range(shared.size)]
+        whole = np.concatenate(shared.exchange([X[:, c : c + each] for c in firsts]))
+        own = category[firsts[shared.rank] : firsts[shared.rank] + each]
+        found = _find_bins_here(whole, weights, threads, own)
+        thresholds += shared.gather(found.thresholds)
+        count += shared.gather(found.count)
+        missing += shared.gather(found.missing)
+    return Bins(
+        thresholds=np.concatenate(thresholds), count=np.concatenate(count),
+        missing=np.concatenate(missing), category=category,
+    )  # fmt: skip
+
+
+def _find_bins_here(X, weights, threads, categorical):
+    """Bins from the rows of a matrix alone; those of categories are left to ``Bins.with_codes``."""
     n_features = X.shape[1]
     category = np.zeros(n_features, dtype=bool) if categorical is None else categorical
     thresholds = np.full((n_features, MAX_BINS), np.inf)
@@ -281,8 +316,7 @@ def find_bins(X, weights, threads, categorical=None):
             count[feature] = cut_points(values, ordered, numbers, thresholds[feature]) + 1
 
     threads.run(-(-n_features // width), work)
-    bins = Bins(thresholds=thresholds, count=count, missing=missing, category=category)
-    return bins.with_codes(X, threads)
+    return Bins(thresholds=thresholds, count=count, missing=missing, category=category)
 
 
 def encode_matrix(X, bins, layout, threads):

@@ -177,7 +177,7 @@ def room_for(outputs):
 
 
 def in_parts(loss, total, base, y, weights, out, threads):
-    """Run a loss kernel over all rows; return the sum of the losses, parts added in order."""
+    """Run a loss kernel over all rows; return the sum of the losses of the parts, those of all ranks."""
     n_rows = total.shape[1]
     found = np.zeros(max(1, -(-n_rows // ROWS)))
 
@@ -191,4 +191,4 @@ def in_parts(loss, total, base, y, weights, out, threads):
             work(part)
     else:
         threads.run(len(found), work)
-    return math.fsum(found)
+    return threads.collective.fsum(found.tolist())

@@ -142,11 +142,17 @@ def runs_of(features):
 
 
 def find_exclusive(matrices, bins, threads):
-    """Lists of two-valued features of which no row of the matrices (n, d) has two in the upper bin."""
+    """Lists of two-valued features of which no row of the matrices (n, d) has two in the upper bin.
+
+    The rows of all ranks count, one rank after the other.
+    """
     two = np.flatnonzero((bins.count == 2) & ~bins.missing & ~bins.category)
-    step = max(1, len(matrices[0]) * len(two) // TRIED)
-    some = matrices[0][::step, two].T
-    together = _seldom_both(some > bins.thresholds[two, :1])
+    sizes = [int(n[0]) for n in threads.collective.gather(np.array([len(matrices[0])]))]
+    step = max(1, sum(sizes) * len(two) // TRIED)
+    first = -sum(sizes[: threads.collective.rank]) % step
+    some = matrices[0][first::step, two].T
+    up = threads.collective.gather(some > bins.thresholds[two, :1])
+    together = _seldom_both(np.concatenate(up, axis=1))
     proposed = [two[group].tolist() for group in together if len(group) > 1]
     kept = [True] * len(proposed)
     cuts = bins.thresholds[:, 0]
@@ -161,7 +167,8 @@ def find_exclusive(matrices, bins, threads):
 
     for X in matrices if proposed else []:
         check(X)
-    return [features for features, keep in zip(proposed, kept, strict=True) if keep]
+    broken = threads.collective.max(~np.array(kept, dtype=bool))
+    return [features for features, gone in zip(proposed, broken, strict=True) if not gone]
 
 
 def _never_both(rows, features, cuts):

@@ -173,7 +173,7 @@ def curvature_sums(leaf, rows, curvature, bits, weights, n_nodes, threads):
     """Sum of the rounded curvature of the given rows (None: all) per node: float64 (nodes, outputs).
 
     ``curvature`` (outputs, n) is in units of 2**-bits. Whole numbers: the sums do not depend on the
-    number of threads, and are rounded once.
+    number of threads, and are rounded once; they are over the rows of all ranks.
     """
     count = len(leaf) if rows is None else len(rows)
     parts = threads.count if count >= MANY else 1
@@ -185,5 +185,5 @@ def curvature_sums(leaf, rows, curvature, bits, weights, n_nodes, threads):
         add_curvature(leaf, chosen, rows is None, curvature, weights, sums[part], start, stop)
 
     threads.run(parts, work)
-    whole = sums.sum(axis=0).astype(object)
+    whole = threads.collective.sum(sums.sum(axis=0)).astype(object)
     return np.ldexp(((whole[..., 0] << 15) + whole[..., 1]).astype(np.float64), -bits)

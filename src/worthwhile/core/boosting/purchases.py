@@ -116,11 +116,13 @@ class Meetings:
     """Which rows have read (acquired) which features, and hence what each row has paid.
 
     One bit per row and feature, and one per row and fee; bits are numbered in the order in which
-    features were first bought, so that the busy ones share few words.
+    features were first bought, so that the busy ones share few words. Bits stay with their rows;
+    ``n_rows`` and all counts are of the rows of all ranks.
     """
 
     def __init__(self, n_rows, costs: FlatCosts, threads):
-        self.n_rows, self._costs, self._threads = n_rows, costs, threads
+        self._costs, self._threads, self._all = costs, threads, threads.collective
+        self.n_rows = int(self._all.sum(np.array([n_rows], dtype=SUM))[0])
         words = -(-(len(costs.price) + len(costs.fee)) // 64)
         self._bits = np.zeros((words, n_rows), dtype=WORD)
         self._met = np.zeros((words, 64), dtype=SUM)
@@ -169,8 +171,9 @@ class Meetings:
                 meet_rows(self._bits[word], leaf, masks, slots, new, start, stop)
                 counts.append(new)
 
-            in_parts(self._threads, self.n_rows, work)
-            for bit, count in zip(slots.tolist(), np.sum(counts, axis=0).tolist(), strict=True):
+            in_parts(self._threads, len(leaf), work)
+            found = self._all.sum(np.sum(counts, axis=0))
+            for bit, count in zip(slots.tolist(), found.tolist(), strict=True):
                 self._count(64 * word + bit, count)
 
     def _count(self, slot, new):
@@ -182,7 +185,7 @@ class Meetings:
 
     def restore(self, acquired):
         """Let every row have read what ``acquired`` (n, d) says."""
-        read = acquired.any(axis=0)
+        read = self._all.max(acquired.any(axis=0))
         for feature in np.flatnonzero(read).tolist():
             self._set(self._slot("feature", feature), acquired[:, feature])
         members = self._costs.members
@@ -192,7 +195,8 @@ class Meetings:
     def _set(self, slot, rows):
         word, bit = divmod(slot, 64)
         self._bits[word] |= rows.astype(WORD) << WORD(bit)
-        self._count(slot, int(rows.sum()) - int(self._met[word, bit]))
+        found = int(self._all.sum(rows.sum(keepdims=True, dtype=SUM))[0])
+        self._count(slot, found - int(self._met[word, bit]))
 
     def quanta(self):
         """Sum over all rows of what they have paid, exactly."""
@@ -202,7 +206,9 @@ class Meetings:
         """Weight of the rows of the pieces that has not read each feature (d,), paid each fee (G,)."""
         met = np.zeros_like(self._met)
         words = -(-len(self._slots) // 64)
-        total = weigh_met(self._bits, rows, all_rows, weights, pieces, words, met)
+        own = weigh_met(self._bits, rows, all_rows, weights, pieces, words, met)
+        *found, total = self._all.sum(np.append(met, own)).tolist()
+        met = np.array(found, dtype=SUM).reshape(met.shape)
         features = np.full(len(self._costs.price), total, dtype=SUM)
         fees = np.full(len(self._costs.fee), total, dtype=SUM)
         for (kind, number), slot in self._slots.items():

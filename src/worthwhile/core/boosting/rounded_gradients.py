@@ -6,8 +6,6 @@ written to memory.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from worthwhile.core.boosting.gradients import (
@@ -171,18 +169,20 @@ class RoundedGradients:
             scale = np.ldexp(1.0, self._guess)
             self._threads.run(tasks, work)
             # The scale of the last round is right almost always; the largest gradient tells.
-            largest = self._largest.max(axis=0).tolist()
+            largest = self._threads.collective.max(self._largest.max(axis=0)).tolist()
             if self._together:
                 largest = [max(largest)] * len(largest)
             right = [exponent(size) for size in largest]
             if right == self._guess:
-                return math.fsum(self._losses.tolist()), self._rounded()
+                return self._threads.collective.fsum(self._losses.tolist()), self._rounded()
             self._guess, step = right, _NO_STEP
 
     def _rounded(self):
         # Whole numbers of Python do not overflow.
         found = self._found.transpose(1, 2, 0).tolist()
-        sums = [(sum(total), sum(squares)) for total, squares in found]
+        own = [sum(numbers) for pair in found for numbers in pair]
+        whole = self._threads.collective.sum_whole(own)
+        sums = list(zip(whole[::2], whole[1::2], strict=True))
         outputs = range(len(sums))
         groups = [slice(None)] if self._together else [slice(k, k + 1) for k in outputs]
         return [

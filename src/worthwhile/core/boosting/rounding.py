@@ -138,7 +138,7 @@ class Rounder:
     def __call__(self, gradients, curvature=None):
         """Return the :class:`Rounded` gradients, with the curvature (width, n) where it is given."""
         width, n = gradients.shape
-        parts = self._largest.shape[1]
+        parts, shared = self._largest.shape[1], self._threads.collective
 
         def work(task):
             k, part = divmod(task, parts)
@@ -150,27 +150,30 @@ class Rounder:
         while True:
             scale = math.ldexp(1.0, self._guess)
             self._threads.run(width * parts, work)
-            right = exponent(float(self._largest.max()))
+            right = exponent(float(shared.max(self._largest.max(initial=0.0, keepdims=True)).max()))
             if right == self._guess:
                 break
             self._guess = right
         # A part sums at most 2**16 squares of 2**42; whole numbers of Python do the rest.
-        total = [sum(part) for part in self._found[:, :, 0].tolist()]
-        squares = sum(self._found[:, :, 1].ravel().tolist())
+        sums = [sum(part) for part in self._found[:, :, 0].tolist()]
+        *total, squares = shared.sum_whole([*sums, sum(self._found[:, :, 1].ravel().tolist())])
         bits = CURVATURE_BITS
         if curvature is not None:
-            largest = float(curvature.max(initial=0.0))
+            largest = float(shared.max(curvature.max(initial=0.0, keepdims=True)).max())
             bits -= max(0, math.frexp(largest)[1] - 1)
             kind = GRADIENT if largest <= 1 else SUM  # those of log-losses are at most a quarter
             curvature = np.rint(np.ldexp(curvature, bits)).astype(kind)
         return Rounded(self._values, right, total, squares, curvature, bits)
 
 
-def round_weights(weights, n_rows):
+def round_weights(weights, n_rows, largest=None):
     """Return sample weights as integers and the power of two they were multiplied by.
+
+    ``n_rows`` and ``largest`` (None: found here) are of all rows, of which these may be a part.
 
     Integer weights stay exact up to 2**20 (less where more than four million rows would overflow).
     """
     bits = min(WEIGHT_BITS, 62 - GRADIENT_BITS - max(int(n_rows).bit_length(), 1))
-    power = bits - math.frexp(float(weights.max()))[1]
+    largest = weights.max() if largest is None else largest
+    power = bits - math.frexp(float(largest))[1]
     return np.rint(np.ldexp(weights, power)).astype(SUM), power

@@ -116,7 +116,7 @@ def scan_wide_categories(histogram, states, bins, totals, limits, outputs, words
 
 
 @kernel()
-def _scan_wide_block(histogram, block, node, layout, allowed, totals, limits, outputs, out):
+def scan_wide_block(histogram, block, node, layout, allowed, totals, limits, outputs, out):
     """Scan all features of one block for one node."""
     members, offsets = layout
     gain, cut, sets = out
@@ -174,13 +174,13 @@ def score_wide(
             for p in range(job[FIRST], job[LAST]):
                 add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
             if job[NODE] >= 0:
-                _scan_wide_block(
+                scan_wide_block(
                     own, block, job[NODE], (members, offsets), allowed, totals, limits, outputs, out
                 )
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
                 subtract(other, own)
-                _scan_wide_block(
+                scan_wide_block(
                     other,
                     block,
                     job[OTHER_NODE],

@@ -9,8 +9,16 @@ Each round asks a loss (``losses``; ``_target_losses`` for numbers besides the s
 baseline: stage-wise regression on cheap features only.
 """
 
+from worthwhile.estimators.boosting._rounds import RoundRecord
+from worthwhile.estimators.boosting._training import Training
 from worthwhile.estimators.boosting.feature_subsets import FeatureSubsets
 from worthwhile.estimators.boosting.greedy_miser_classifier import GreedyMiserClassifier
 from worthwhile.estimators.boosting.greedy_miser_regressor import GreedyMiserRegressor
 
-__all__ = ["FeatureSubsets", "GreedyMiserClassifier", "GreedyMiserRegressor"]
+__all__ = [
+    "FeatureSubsets",
+    "GreedyMiserClassifier",
+    "GreedyMiserRegressor",
+    "RoundRecord",
+    "Training",
+]

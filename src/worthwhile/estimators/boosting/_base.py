@@ -123,6 +123,18 @@ class Miser(MiserParameters, ABC):
         X, y, costs = self._read_training(
             X, y, dtype="numeric", like=self if going_on else None, weight=sample_weight
         )
+        return self._training_of(X, y, costs, sample_weight, validation, qid)
+
+    def _training_of(
+        self,
+        X: Any,
+        y: Any,
+        costs: Costs,
+        sample_weight: Any,
+        validation: Any = None,
+        qid: Any = None,
+    ) -> Training:
+        """Targets, weights and rows held out, of rows that were read; of ``X`` only rows are taken."""
         qid = None if qid is None else read_qid(qid, len(X))
         weight = read_weight(sample_weight, X, getattr(self, "class_weight", None), y)
         training = Training(X, self._read_targets(y), weight, costs, qid)
@@ -204,10 +216,12 @@ class Miser(MiserParameters, ABC):
         self._threads = threads
         try:
             loss = self._loss_of(training.y, training.weight, training.qid)
+            loss.join(threads.collective)
             base = self._base_of(loss)
             held = None
             if training.y_held is not None:
                 held_loss = self._loss_of(training.y_held, training.weight_held, training.qid_held)
+                held_loss.join(threads.collective)
                 score = self._score_of(training.y_held, held_loss, training.qid_held)
                 held = (held_loss, score)
             before = None
@@ -219,7 +233,8 @@ class Miser(MiserParameters, ABC):
                 data, loss, base, training.costs.flat, self._settings(self.learning_rate_),
                 self._plan(training.allowed), threads, held, before,
             )  # fmt: skip
-            rounds.run()
+            rounds.replay(training.records)
+            rounds.run(training.on_round)
         finally:
             del self._threads
         width = loss.n_outputs if self._vector() else 1

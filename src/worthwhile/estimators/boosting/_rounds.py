@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile._progress import progress
+from worthwhile.core.boosting.grower import Grown
 from worthwhile.core.boosting.leaves import Step
 from worthwhile.core.boosting.purchases import Meetings
 from worthwhile.core.boosting.rounding import Rounded
@@ -77,6 +78,25 @@ class Earlier:
     validation_acquired: Masks | None = None
 
 
+@dataclass(frozen=True)
+class RoundRecord:
+    """What a round left: all that is needed to have run it.
+
+    Attributes
+    ----------
+    trees : list of (Grown, float64 (nodes, width), int)
+        Structure, values and output of its trees.
+    order : list of int
+        Features bought so far, in order.
+    row : dict
+        Its line of the trace.
+    """
+
+    trees: list[tuple[Grown, Floats, int]]
+    order: list[int]
+    row: dict[str, Any]
+
+
 @dataclass
 class Held:
     """Validation rows: their codes, their loss, how they are scored, and what they have paid."""
@@ -138,25 +158,43 @@ class Rounds:
             self.held.total[:] = earlier.validation_total
             self.held.meetings.restore(earlier.validation_acquired)
 
-    def run(self) -> None:
-        """Run all rounds; an interrupt keeps the rounds that were completed."""
+    def replay(self, records: Sequence[RoundRecord]) -> None:
+        """Go through rounds that were run before on the same data: what comes after is the same."""
+        for record in records:
+            for grown, value, output in record.trees:
+                tree = self.booster.replay(grown, value, output, self.total)
+                self._follow(tree)
+                self.trees.append(tree)
+            for feature in record.order:
+                self.booster.purchases.taken(feature)
+            self.booster.purchases.settle()
+            self.trace.append(record.row)
+
+    def run(self, on_round: Callable[[RoundRecord], object] | None = None) -> None:
+        """Run all rounds that are left; an interrupt keeps those that were completed.
+
+        ``on_round``, where given, is told of each round when it is complete.
+        """
         newton = self.plan.newton and self.loss.newton_factor is not None
         rounded_gradients = self.loss.rounded_gradients(
             together=self.plan.vector, newton=newton, threads=self.threads
         )
         _, gradients = rounded_gradients(self.total, self.base, None)
         try:
-            first, shown = self.first_round, bool(self.plan.verbose)
+            first, shown = self.first_round + len(self.trace), bool(self.plan.verbose)
             with progress("rounds", self.plan.n_rounds, first, shown=shown) as advance:
-                for number in range(self.first_round, self.plan.n_rounds):
+                for number in range(first, self.plan.n_rounds):
+                    if self._has_waited():
+                        break
                     grown, step = self._round(number, gradients)
                     loss, gradients = rounded_gradients(self.total, self.base, step)
                     row = self._trace_row(number, loss)
                     self.trees += grown
                     self.trace.append(row)
                     advance(1, _note(row))
-                    if self._has_waited():
-                        break
+                    if on_round is not None:
+                        parts = [(tree.grown, tree.value, tree.output) for tree in grown]
+                        on_round(RoundRecord(parts, list(self.booster.purchases.order), row))
         except KeyboardInterrupt:
             warnings.warn(
                 f"interrupted: the model keeps the {len(self.trace) + self.first_round} rounds that were complete.",
@@ -191,19 +229,25 @@ class Rounds:
                 step = self.booster.place(tree)
             else:
                 self.booster.add(tree, self.total)
-            if self.held is not None:
-                held = self.held
-                self.booster.follow(tree, held.words, held.total, held.meetings)
+            self._follow(tree)
             grown.append(tree)
         self.booster.purchases.settle()
         return grown, step
 
+    def _follow(self, tree: Tree) -> None:
+        """Take the rows that were held out through a tree."""
+        if self.held is not None:
+            held = self.held
+            self.booster.follow(tree, held.words, held.total, held.meetings)
+
     def _some_rows(self, rng: np.random.Generator | None) -> npt.NDArray[np.int32] | None:
-        n = self.booster.n_rows
         if rng is None or self.plan.subsample >= 1.0:
             return None
+        n, first = self.booster.n_total, self.booster.first_row
         size = max(1, round(self.plan.subsample * n))
-        return np.sort(rng.choice(n, size, replace=False, shuffle=False)).astype(np.int32)
+        drawn = np.sort(rng.choice(n, size, replace=False, shuffle=False))
+        low, high = np.searchsorted(drawn, [first, first + self.booster.n_rows])
+        return (drawn[low:high] - first).astype(np.int32)
 
     def _some_features(self, rng: np.random.Generator | None) -> Masks:
         allowed = self.plan.allowed

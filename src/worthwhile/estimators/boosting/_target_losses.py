@@ -54,7 +54,7 @@ class _ByRow(Loss):
         loss, slope, self._curvature = self._parts(np.ascontiguousarray(base[0] + total[0]))
         if out.shape[1]:
             out[0] = slope
-        return math.fsum(loss * self.weight if len(self.weight) else loss) / self.total_weight
+        return self._sum(loss) / self.total_weight
 
     def rows(self, scores: Floats) -> Floats:
         """Loss of each row at its score (1, n)."""
@@ -65,8 +65,10 @@ class _ByRow(Loss):
         return self._curvature[None, :]
 
     def _log_mean(self) -> Floats:
-        mean = math.fsum(self.y * self.weight if len(self.weight) else self.y) / self.total_weight
-        return np.array([steady(math.log(mean))])
+        total = self._sum(self.y)
+        if total <= 0:
+            raise ValueError(_wrong("no target above 0", type(self).__name__.lower()))
+        return np.array([steady(math.log(total / self.total_weight))])
 
 
 class Quantile(_ByRow):
@@ -173,8 +175,9 @@ class Own(_ByRow):
 
 
 def _refuse_below_zero(y: Floats, name: str) -> None:
-    if (y < 0).any() or not (y > 0).any():
-        raise ValueError(
-            f"y has {'targets below 0' if (y < 0).any() else 'no target above 0'}: loss={name!r} "
-            "takes counts or amounts of at least 0, some of them above."
-        )
+    if (y < 0).any():
+        raise ValueError(_wrong("targets below 0", name))
+
+
+def _wrong(what: str, name: str) -> str:
+    return f"y has {what}: loss={name!r} takes counts or amounts of at least 0, some of them above."

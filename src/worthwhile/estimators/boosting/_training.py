@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.weights import drop_weightless
+from worthwhile.estimators.boosting._rounds import RoundRecord
 from worthwhile.estimators.boosting.binned_data import BinnedData
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +32,8 @@ class Training:
         self.y_held: Floats | None = None
         self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
         self.categorical: npt.NDArray[np.bool_] | None = None
+        self.records: list[RoundRecord] = []  # rounds that an interrupted fit has run already
+        self.on_round: Callable[[RoundRecord], object] | None = None
 
     def set_aside(self, kept: npt.NDArray[np.intp], held: npt.NDArray[np.intp]) -> None:
         """Hold rows out for validation."""

@@ -60,12 +60,19 @@ class BinnedData:
         ``categorical`` (d,) says which columns hold codes of categories, whole numbers from 0 to 254.
         """
         weight, power = np.empty(0, dtype=SUM), 0
-        if sample_weight is not None and (sample_weight != 1).any():
-            weight, power = round_weights(sample_weight, len(X))
+        everybody = threads.collective
+        if sample_weight is not None:
+            largest, uneven = everybody.max(
+                np.array([sample_weight.max(initial=0.0), (sample_weight != 1).any()])
+            )
+            n_rows = int(everybody.sum(np.array([len(X)]))[0])
+            if uneven:
+                weight, power = round_weights(sample_weight, n_rows, largest)
         bins = find_bins(X, weight, threads, categorical)
         missing = bins.missing.copy()
         for other in others:
-            missing |= np.isnan(np.asarray(other)).any(axis=0) if other.dtype.kind == "f" else False
+            if other.dtype.kind == "f":
+                missing |= everybody.max(np.isnan(np.asarray(other)).any(axis=0))
             bins = bins.with_codes(other, threads)
         bins = replace(bins, missing=missing)
         layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))

@@ -30,6 +30,7 @@ from worthwhile.core.boosting.rounding import (
     coarse_curvature,
     coarse_sum,
 )
+from worthwhile.core.boosting.shared_rows import SharedRows
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.code_sets import join_words
 from worthwhile.core.dtypes import PACKED_ROWS, SUM
@@ -126,7 +127,8 @@ class Booster:
     settings : BoosterSettings
         How to grow.
     threads : Threads
-        Who does the work.
+        Who does the work; where others train along with these rows (its ``collective``), trees are
+        those that all rows together give.
     track : bool
         Keep account of what each training row has met (always on with ``penalty="row"``).
 
@@ -159,6 +161,11 @@ class Booster:
     ) -> None:
         self.data, self.settings, self.threads = data, settings, threads
         self.n_rows = data.words.shape[1]
+        self._everybody = threads.collective
+        counts = [int(n[0]) for n in self._everybody.gather(np.array([self.n_rows]))]
+        self.n_total, self.first_row = sum(counts), sum(counts[: self._everybody.rank])
+        # A rank without rows has no weights either.
+        self._weighted = bool(self._everybody.max(np.array([len(data.weight)]))[0])
         self.meetings = (
             Meetings(self.n_rows, costs, threads) if track or settings.penalty == "row" else None
         )
@@ -167,7 +174,7 @@ class Booster:
             if settings.penalty == "row"
             else Purchases(costs, at_once=settings.reuse_within_round)
         )
-        self._suits_team = TeamGrower.suits(
+        self._suits_team = self._everybody.size == 1 and TeamGrower.suits(
             self.n_rows, data.layout, self.purchases, settings.max_depth
         )
         self._rounders: dict[int, Rounder] = {}
@@ -176,7 +183,9 @@ class Booster:
 
     @cached_property
     def _node_rows(self) -> NodeRows:
-        return NodeRows(self.data.words, self.data.layout, self.threads)
+        kind = NodeRows if self._everybody.size == 1 else SharedRows
+        rows: NodeRows = kind(self.data.words, self.data.layout, self.threads)
+        return rows
 
     @cached_property
     def _grower(self) -> Grower:
@@ -241,8 +250,8 @@ class Booster:
 
     def _is_packed(self, rounded: Rounded) -> bool:
         """Whether counts and sums fit one number: one output, unit weights."""
-        width, n = rounded.values.shape
-        return width == 1 and not len(self.data.weight) and n <= PACKED_ROWS
+        one = len(rounded.values) == 1
+        return one and not self._weighted and self.n_total <= PACKED_ROWS
 
     def _is_curved(self, rounded: Rounded) -> bool:
         """Whether gains go by curvature."""
@@ -254,10 +263,12 @@ class Booster:
         second = rounded.small_curvature if self._is_curved(rounded) else None
         if sample.rows is None:
             more = [] if second is None else [coarse_sum(second)]
-            return np.array([self.n_rows, rounded.total[0], *more]), float(rounded.squares)
+            return np.array([self.n_total, rounded.total[0], *more]), float(rounded.squares)
         chosen = rounded.values[0][sample.rows].astype(SUM)
         more = [] if second is None else [coarse_sum(second[sample.rows])]
-        return np.array([len(chosen), chosen.sum(), *more]), float(int((chosen**2).sum()))
+        own = np.array([(chosen**2).sum(), len(chosen), chosen.sum(), *more])
+        squares, *total = self._everybody.sum(own).tolist()
+        return np.array(total), float(squares)
 
     def _begin(
         self, rounded: Rounded, sample: Sample
@@ -276,8 +287,19 @@ class Booster:
         pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows, outputs=outputs)
         rows = slice(None) if sample.rows is None else sample.rows
         chosen = statistics[rows]
-        weighted = float((values[rows] * chosen[:, 1 : 1 + outputs].astype(np.float64)).sum())
-        return pieces, chosen.sum(axis=0), weighted
+        total: npt.NDArray[np.int64] = self._everybody.sum(chosen.sum(axis=0))
+        if sample.rows is None and not self._weighted:
+            return pieces, total, float(rounded.squares)
+        return pieces, total, self._weighted_squares(values[rows], chosen[:, :1])
+
+    def _weighted_squares(
+        self, values: npt.NDArray[np.int32], weight: npt.NDArray[np.int64]
+    ) -> float:
+        """Sum of weighted squares: in two parts, neither of which can overflow, and rounded once."""
+        squares = values.astype(SUM) ** 2
+        parts = (squares >> 21) * weight, (squares & (2**21 - 1)) * weight
+        high, low = self._everybody.sum_whole([sum(part.sum(axis=0).tolist()) for part in parts])
+        return float((high << 21) + low)
 
     def _rules(
         self, exponent: int, total: npt.NDArray[np.int64], squares: float, n_outputs: int = 1
@@ -341,6 +363,13 @@ class Booster:
     def add(self, tree: Tree, total: Floats) -> None:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
         self.place(tree).add(tree.among(total), self.threads)
+
+    def replay(self, grown: Grown, value: Floats, output: int, total: Floats) -> Tree:
+        """A tree that was grown before, added to the scores (outputs, n) as if it were just grown."""
+        tree = Tree(grown, value, leaves.Route(grown, self.data.layout), output)
+        tree.route.leaves(self.data.words, self.threads, self._leaf)
+        self.add(tree, total)
+        return tree
 
     def follow(
         self, tree: Tree, words: npt.NDArray[np.uint64], total: Floats, meetings: Meetings | None

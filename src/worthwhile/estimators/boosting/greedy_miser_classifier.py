@@ -185,7 +185,14 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         if self.scoring != "accuracy":
             return super()._score_of(y, loss)
         output, labels = self._output(), y.astype(np.intp)
-        return lambda raw: float((output.winner(raw) == labels).mean())
+        everybody = self._threads.collective
+
+        def share_right(raw: Floats) -> float:
+            right = output.winner(raw) == labels
+            count, n_rows = everybody.sum(np.array([right.sum(), len(right)])).tolist()
+            return float(count / n_rows)
+
+        return share_right
 
     def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
         raw = self._inner_policy.batch(X, billed=False).raw

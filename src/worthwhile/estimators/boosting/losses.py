@@ -18,6 +18,7 @@ from worthwhile.core.boosting import gradients as kernels
 from worthwhile.core.boosting import rounded_gradients as rounding
 from worthwhile.core.boosting.leaves import Step
 from worthwhile.core.boosting.rounding import Rounded, Rounder
+from worthwhile.core.collective import ALONE, Collective
 from worthwhile.core.threads import Threads
 
 Floats = npt.NDArray[np.float64]
@@ -35,10 +36,6 @@ def steady(number: float) -> float:
     """Round to 40 significant bits: what remains does not depend on how rows are repeated."""
     fraction, exponent = math.frexp(number)
     return math.ldexp(round(math.ldexp(fraction, 40)), exponent - 40)
-
-
-def _sum(values: Floats, weight: Floats) -> float:
-    return math.fsum(values * weight if len(weight) else values)
 
 
 class Loss(ABC):
@@ -67,7 +64,20 @@ class Loss(ABC):
     def __init__(self, y: Floats, weight: Floats = _NOTHING) -> None:
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.weight = np.ascontiguousarray(weight, dtype=np.float64)
-        self.total_weight = float(math.fsum(self.weight)) if len(self.weight) else float(len(y))
+        self.join(ALONE)
+
+    def join(self, collective: Collective) -> None:
+        """Let the rows of other ranks count too: in the base, in means, in the total weight."""
+        self._everybody = collective
+        self.n_total = int(collective.sum(np.array([len(self.y)]))[0])
+        # A rank without rows has no weights either.
+        self._weighted = bool(collective.max(np.array([len(self.weight)]))[0])
+        whole = collective.fsum(self.weight) if self._weighted else float(self.n_total)
+        self.total_weight = whole
+
+    def _sum(self, values: Floats) -> float:
+        """Weighted sum over all rows, exact and rounded once."""
+        return self._everybody.fsum(values * self.weight if len(self.weight) else values)
 
     @abstractmethod
     def base(self) -> Floats:
@@ -122,8 +132,11 @@ class Loss(ABC):
     def _share(self, k: int) -> float:
         """Share of a class in the weight; half a row for a class that no row is left of."""
         own = self.y == k
-        count = _sum(own.astype(np.float64), self.weight) if len(self.weight) else own.sum()
-        return float(count / self.total_weight) if count > 0 else 0.5 / len(self.y)
+        if self._weighted:
+            count = self._sum(own.astype(np.float64))
+        else:
+            count = self._everybody.sum(own.sum(keepdims=True))[0]
+        return float(count / self.total_weight) if count > 0 else 0.5 / self.n_total
 
 
 class _Compiled(Loss):
@@ -162,7 +175,7 @@ class Squared(_Compiled):
 
     def base(self) -> Floats:
         """The mean."""
-        return np.array([steady(_sum(self.y, self.weight) / self.total_weight)])
+        return np.array([steady(self._sum(self.y) / self.total_weight)])
 
 
 class Logistic(_Compiled):
