@@ -14,7 +14,7 @@ from worthwhile.distributed import Listener, Mesh, MeshError
 def test_arrays_of_any_type_and_shape_arrive():
     sent = [
         np.arange(6, dtype=np.int64).reshape(2, 3), np.empty((0, 4)), np.array(["a", "bc"]),
-        np.array([True, False]), np.float64(3.5) * np.ones(()), np.arange(9)[::3],
+        np.array([True, False]), np.arange(9)[::3],
     ]  # fmt: skip
     for array in sent:
         for got in run_ranks(3, lambda mesh, array=array: mesh.gather(array)):

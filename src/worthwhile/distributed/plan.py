@@ -7,7 +7,7 @@ are many, and only ever seen by the rank that trains on them.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,20 @@ class Plan:
     costs: Costs
     train: list[Part]
     held: list[Part] | None
+
+    def among(self, n_ranks: int) -> Plan:
+        """The same rows shared among another number of ranks."""
+        held = None if self.held is None else _shares(*_whole(self.held), n_ranks)
+        return replace(self, train=_shares(*_whole(self.train), n_ranks), held=held)
+
+
+def _whole(parts: list[Part]) -> tuple[Indices, Floats, Floats | None]:
+    """Rows, targets and weights of all parts."""
+    weights = [part.weight for part in parts if part.weight is not None]
+    return (
+        np.concatenate([part.rows for part in parts]), np.concatenate([part.y for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )  # fmt: skip
 
 
 def refuse_what_is_not_there(model: Miser, validation: Any = None, qid: Any = None) -> None:

@@ -28,6 +28,21 @@ from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.policy.base import Policy
 from worthwhile.policy.encoded import EncodedPolicy
 
+ON_DASK = ("GreedyMiserClassifier", "GreedyMiserRegressor")
+"""Estimators that have a counterpart in ``worthwhile.dask``."""
+
+
+def refuse_dask(X: Any, name: str) -> None:
+    """Refuse a collection of Dask, with the name of what takes it."""
+    if type(X).__module__.partition(".")[0] not in ("dask", "dask_expr"):
+        return
+    instead = "give X.compute()"
+    if name in ON_DASK:
+        instead = f"use worthwhile.dask.Dask{name}, or X.compute()"
+    raise TypeError(
+        f"X is a Dask {type(X).__name__}, and {name} takes tables in memory: {instead}."
+    )
+
 
 class TableReader(BaseEstimator):
     """The part of every estimator that looks at tables."""
@@ -63,6 +78,7 @@ class TableReader(BaseEstimator):
         ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
         ``weight`` (n,) is how much rows count in the mean targets of categories.
         """
+        refuse_dask(X, type(self).__name__)
         X = dense(X)
         self._encoding = None
         given = None if like is None else Encoding.of(like.policy_)
@@ -82,17 +98,24 @@ class TableReader(BaseEstimator):
                 f"X has {_num_features(X)} columns, the model inside {len(columns)}: give the columns it knows."
             )
         codes, y = check_X_y(columns.read_training(X), y, dtype=np.float64, **how)
+        made, costs = self._take_columns(X, columns, codes, y, given, weight)
+        return made, y, costs
+
+    def _take_columns(
+        self, X: Any, columns: Columns, codes: Any, y: Any, given: Encoding | None = None, weight: Any = None,
+    ) -> tuple[Any, Costs]:
+        """Keep what the columns of X are; the rows that the method sees (from their codes), and its prices."""
         _check_feature_names(self, X, reset=True)
         self.n_features_in_ = len(columns)
         costs = self._costs_for(X)
         if given is not None:
             self._encoding = Encoding(columns, costs, given.expansion)
-            return self._encoding.made(codes), y, self._encoding.made_costs
+            return self._encoding.made(codes), self._encoding.made_costs
         self._encoding, made = Encoding.learn(
             columns, costs, codes, y, self._style, classes=is_classifier(self),
             weight=read_weight(weight, codes),
         )  # fmt: skip
-        return made, y, self._encoding.made_costs
+        return made, self._encoding.made_costs
 
     def _look_at(self, X: Any, y: Any, **how: Any) -> tuple[Any, Costs]:
         """Training rows and prices as ``fit`` would see them; nothing is kept."""
@@ -121,6 +144,7 @@ class TableReader(BaseEstimator):
         self._check_fitted()
         if self._is_plain(X):
             return X
+        refuse_dask(X, type(self).__name__)
         policy, X = self.policy_, dense(X)
         if is_frame(X):
             columns = policy.columns or Columns.numbers(policy.n_features)

@@ -228,7 +228,7 @@ class Miser(MiserParameters, ABC):
             if earlier is not None:
                 base = earlier.trees.base
                 before = self._what_was(earlier, training, loss.n_outputs)
-            self.learning_rate_ = self._rate(training)
+            self.learning_rate_ = self._rate(training, threads.collective)
             rounds = Rounds(
                 data, loss, base, training.costs.flat, self._settings(self.learning_rate_),
                 self._plan(training.allowed), threads, held, before,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from worthwhile.core.collective import Collective
 from worthwhile.estimators._shared.deprecation import warn_of
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.boosting.booster import BoosterSettings
@@ -149,14 +150,17 @@ class MiserParameters(CostAware):
         """The number that ``lam`` stands for; before one was chosen, 0."""
         return float(getattr(self, "lam_", 0.0) if isinstance(self.lam, str) else self.lam)
 
-    def _rate(self, training: Training) -> float:
+    def _rate(self, training: Training, everybody: Collective) -> float:
         """The learning rate: as given, or for "auto" smaller where rows are few and all rounds are run."""
         if not isinstance(self.learning_rate, str):
             return float(self.learning_rate)
         all_run = training.y_held is None and not self.warm_start and self.preset == "default"
         if not all_run or self.n_rounds == 0:
             return USUAL_RATE
-        rows = len(training.y) if training.weight is None else float(training.weight.sum())
+        if training.weight is None:
+            rows = float(everybody.sum(np.array([len(training.y)]))[0])
+        else:
+            rows = everybody.fsum(training.weight)
         most = MOST_STEPS * math.sqrt(rows / MANY_ROWS)
         return min(USUAL_RATE, most / int(self.n_rounds))
 

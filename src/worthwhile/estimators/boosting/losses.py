@@ -132,10 +132,8 @@ class Loss(ABC):
     def _share(self, k: int) -> float:
         """Share of a class in the weight; half a row for a class that no row is left of."""
         own = self.y == k
-        if self._weighted:
-            count = self._sum(own.astype(np.float64))
-        else:
-            count = self._everybody.sum(own.sum(keepdims=True))[0]
+        counted = self._everybody.sum(own.sum(keepdims=True))[0]
+        count = self._sum(own.astype(np.float64)) if self._weighted else counted
         return float(count / self.total_weight) if count > 0 else 0.5 / self.n_total
 
 

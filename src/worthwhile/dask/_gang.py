@@ -1,0 +1,247 @@
+"""One task per worker, all training one model: started together, watched, and started again.
+
+What can go wrong, and what is done: a worker that ends closes its sockets, the others notice and fail, and
+the driver starts again with the workers that are left, from the last complete round. A worker that hangs
+is noticed by the time-out. Two fits at once would wait for each other's workers, so one goes after the
+other.
+"""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from distributed import CancelledError, Client, Future, Lock, get_worker, wait
+from worthwhile.dask._collections import Table
+from worthwhile.distributed import Listener, Mesh, MeshError, Part, Plan, Shard, train
+from worthwhile.distributed.plan import Miser
+from worthwhile.estimators.boosting import RoundRecord
+
+LOCK = "worthwhile-fit"
+POLL = 0.5
+"""Seconds between looks at whether workers are still there."""
+
+_LISTENERS: dict[str, Listener] = {}
+"""On a worker: where it takes connections, by fit and rank."""
+
+
+class Lost(RuntimeError):
+    """An attempt that failed for what a worker or its connection did, not for what the data are."""
+
+
+class Gang:
+    """Trains one plan on a cluster.
+
+    Parameters
+    ----------
+    client : Client
+        The cluster.
+    table : Table
+        The rows.
+    plan : Plan
+        Who trains on which of them; shares follow the workers that are there.
+    timeout : float
+        Seconds without a word from a worker.
+    restarts : int
+        How often to start again after a worker was lost.
+    """
+
+    def __init__(
+        self, client: Client, table: Table, plan: Plan, timeout: float, restarts: int
+    ) -> None:
+        self._client, self._table, self._plan = client, table, plan
+        self._timeout, self._restarts = timeout, restarts
+        self._records: list[RoundRecord] = []
+        self._silent: set[str] = set()
+        self._topic = f"worthwhile-{secrets.token_hex(8)}"
+
+    def fit(self) -> Miser:
+        """Train until it is done, or until workers were lost too often."""
+        self._client.subscribe_topic(self._topic, self._note)
+        try:
+            with self._client.as_current(), Lock(LOCK):
+                return self._fit()
+        finally:
+            self._client.unsubscribe_topic(self._topic)
+
+    def _fit(self) -> Miser:
+        for attempt in range(self._restarts + 1):
+            try:
+                return self._attempt(attempt)
+            except (Lost, MeshError) as error:
+                lost: Exception = error
+        raise RuntimeError(
+            f"training stopped after {self._restarts + 1} attempts, with {len(self._records)} rounds complete. Of the "
+            f"last one: {lost} Raise timeout= for slow workers, or restarts= where workers come and go."
+        ) from lost
+
+    def _note(self, event: tuple[float, Any]) -> None:
+        """Keep what the first rank tells of a round."""
+        record: RoundRecord = pickle.loads(event[1])
+        if record.row["round"] == len(self._records) + 1:
+            self._records.append(record)
+
+    def _workers(self) -> dict[str, int]:
+        """Addresses of the workers and their threads, in a fixed order."""
+        known = self._client.scheduler_info(n_workers=-1)["workers"]
+        return {address: known[address]["nthreads"] for address in sorted(known)}
+
+    def _attempt(self, number: int) -> Miser:
+        there = {w: n for w, n in self._workers().items() if w not in self._silent}
+        if not there:
+            raise Lost("no worker answers.")
+        blocks = sum(bool(len(part.rows)) for part in self._plan.among(len(there)).train)
+        workers = dict(list(there.items())[: max(1, blocks)])
+        plan = self._plan.among(len(workers))
+        name, secret = f"{self._topic}-{number}", secrets.token_bytes(32)
+        addresses = self._open(name, list(workers))
+        records = pickle.dumps(self._records)
+        tasks = []
+        for rank, (worker, threads) in enumerate(workers.items()):
+            held = None if plan.held is None else plan.held[rank]
+            sources = [self._pieces(part) for part in (plan.train[rank], held)]
+            tasks.append(
+                self._client.submit(
+                    _run_rank, name, rank, addresses, secret, plan.model, plan.costs,
+                    (plan.train[rank], held), sources, threads, self._timeout, records, self._topic,
+                    workers=[worker], allow_other_workers=False, pure=False, retries=0,
+                    key=f"{name}-rank-{rank}",
+                )
+            )  # fmt: skip
+        try:
+            return self._watch(tasks, list(workers))
+        finally:
+            self._client.cancel(tasks, force=True)
+
+    def _pieces(self, part: Part | None) -> Any:
+        """Partitions, with the places to take from them, of some rows."""
+        if part is None:
+            return None
+        pieces = self._table.pieces(part.rows)
+        return [self._table.parts[number] for number, _ in pieces], [where for _, where in pieces]
+
+    def _open(self, name: str, workers: Sequence[str]) -> list[tuple[str, int]]:
+        """Have every worker listen; those that do not answer are left out next time."""
+        opening = [
+            self._client.submit(
+                _listen, f"{name}-{rank}", workers=[worker], allow_other_workers=False, pure=False
+            )
+            for rank, worker in enumerate(workers)
+        ]
+        deadline = time.monotonic() + self._timeout
+        while (
+            left := [f for f in opening if f.status == "pending"]
+        ) and time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                wait(left, timeout=POLL)
+            if set(workers) - set(self._workers()):
+                break
+        found: list[Any] = [
+            future.result() if future.status == "finished" else None for future in opening
+        ]
+        missing = {w for w, address in zip(workers, found, strict=True) if address is None}
+        if missing:
+            self._silent |= missing & set(self._workers())
+            self._client.cancel(opening, force=True)
+            raise Lost(f"worker {sorted(missing)[0]} does not answer.")
+        return found
+
+    def _watch(self, tasks: list[Future], workers: Sequence[str]) -> Miser:
+        """Wait for the first rank; stop at the first error, or when a worker is gone."""
+        while True:
+            with suppress(TimeoutError):
+                wait(tasks, timeout=POLL, return_when="FIRST_COMPLETED")
+            failed = [task for task in tasks if task.status in ("error", "cancelled", "lost")]
+            if failed:
+                raise self._cause(failed)
+            if tasks[0].status == "finished":
+                model: Miser = tasks[0].result()
+                return model
+            gone = sorted(set(workers) - set(self._workers()))
+            if gone:
+                raise Lost(f"worker {gone[0]} has left the cluster.")
+            if all(task.status == "finished" for task in tasks[1:]) and len(tasks) > 1:
+                wait(tasks[:1], timeout=self._timeout)
+
+    def _cause(self, failed: list[Future]) -> BaseException:
+        """The error to report: what the data or the user did before what connections did."""
+        errors: list[BaseException] = []
+        for task in failed:
+            try:
+                error = task.exception(timeout=self._timeout)
+            except (CancelledError, TimeoutError):
+                error = None
+            errors.append(error or Lost("a worker was lost."))
+        kind = ("KilledWorker", "FutureCancelledError", "CommClosedError")
+        for error in errors:
+            if not isinstance(error, (MeshError, Lost)) and type(error).__name__ not in kind:
+                return error
+        first = errors[0]
+        return first if isinstance(first, (MeshError, Lost)) else Lost(f"{first}.")
+
+
+# On the workers -----------------------------------------------------------------------------------
+
+
+def _listen(name: str) -> tuple[str, int]:
+    """Take connections; somebody else fetches the listener by its name."""
+    host = urlsplit(get_worker().address).hostname or "127.0.0.1"
+    for left in [key for key in _LISTENERS if key.rsplit("-", 2)[0] != name.rsplit("-", 2)[0]]:
+        _LISTENERS.pop(left).close()  # of a fit that failed: fits go one after the other
+    _LISTENERS[name] = Listener(host)
+    return _LISTENERS[name].address
+
+
+def _run_rank(
+    name: str, rank: int, addresses: Sequence[tuple[str, int]], secret: bytes, model: Miser, costs: Any,
+    parts: tuple[Part, Part | None], sources: Sequence[Any], threads: int, timeout: float, records: bytes,
+    topic: str,
+) -> Miser | None:  # fmt: skip
+    """What one worker does."""
+    worker = get_worker()
+
+    def tell(record: RoundRecord) -> None:
+        worker.log_event(topic, pickle.dumps(record))
+
+    d = len(costs.own)
+    shard = Shard(
+        model, costs, *parts, _rows(sources[0], d),
+        None if sources[1] is None else _rows(sources[1], d),
+    )  # fmt: skip
+    with Mesh(
+        rank, addresses, _LISTENERS.pop(f"{name}-{rank}"), secret, timeout=timeout, contexts=_contexts(worker),
+    ) as mesh:  # fmt: skip
+        fitted = train(
+            shard, mesh, threads, records=pickle.loads(records),
+            on_round=tell if rank == 0 else None,
+        )  # fmt: skip
+    return fitted if rank == 0 else None
+
+
+def _rows(source: Any, d: int) -> npt.NDArray[Any]:
+    """Rows of some partitions, one partition after the other."""
+    arrays, places = source
+    found = [array[where] for array, where in zip(arrays, places, strict=True)]
+    return np.concatenate(found) if found else np.empty((0, d))
+
+
+class _Contexts:
+    """Encryption as the cluster has it."""
+
+    def __init__(self, security: Any) -> None:
+        self.client = security.get_connection_args("worker").get("ssl_context")
+        self.server = security.get_listen_args("worker").get("ssl_context")
+        if self.client is not None:
+            self.client.check_hostname = False  # as Dask itself: both sides show their certificates
+
+
+def _contexts(worker: Any) -> _Contexts | None:
+    return _Contexts(worker.security) if worker.address.startswith("tls://") else None

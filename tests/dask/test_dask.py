@@ -1,0 +1,190 @@
+"""Greedy Miser on Dask: the files of the local fit, from collections of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from tests.distributed.ranks import content, local, table
+from tests.distributed.test_equality import (
+    N,
+    classifier,
+    fees,
+    frame,
+    regressor,
+    three,
+    two,
+)
+from worthwhile import GreedyMiserClassifier, GreedyMiserRegressor
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+from worthwhile.dask import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor  # noqa: E402
+
+TIMEOUT = 20.0
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster within this process: quick to start."""
+    how = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None, "processes": False}
+    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def on_dask(model, client):
+    classifies = isinstance(model, GreedyMiserClassifier)
+    kind = DaskGreedyMiserClassifier if classifies else DaskGreedyMiserRegressor
+    return kind(client=client, timeout=TIMEOUT, **model.get_params())
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"), [(regressor(), None), (classifier(), two), (classifier(), three)]
+)
+def test_arrays_give_the_file_of_the_local_fit(client, model, targets, tmp_path):
+    X, y, _ = table(0, N, "missing")
+    y = y if targets is None else targets(y)
+    fitted = on_dask(model, client).fit(
+        da.from_array(X, chunks=((0, 1, 17_000, 0, N - 17_001), (2, 4))),
+        da.from_array(y, chunks=9_999),
+    )
+    expected = local(model, X, y)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert content(fitted.to_local(), tmp_path) == content(expected, tmp_path)
+    assert type(fitted.to_local()) is type(model)
+
+
+def test_frames_with_categories_dates_and_fees(client, tmp_path):
+    X, y = frame(1)
+    X["b"] = X["b"].astype(object)
+    X["c"] = pd.Categorical(np.where(X["c"] > 0, "on", "off"))
+    weight = np.random.default_rng(0).integers(1, 4, N).astype(float)
+    model = regressor(costs=fees(), penalty="row", categorical=["d"])
+    parts = dd.from_pandas(X, npartitions=4)
+    fitted = on_dask(model, client).fit(
+        parts, dd.from_pandas(y, npartitions=3), da.from_array(weight)
+    )
+    expected = local(model, X, y, weight)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert fitted.columns_ == expected.columns_
+
+
+def test_partitions_that_a_filter_left_empty(client, tmp_path):
+    X, y = frame(2)
+    X["g"], X["row"] = y, np.arange(N)
+    parts = dd.from_pandas(X, npartitions=6)
+    kept = parts[parts["row"] >= 25_000]
+    model = regressor(costs=fees())
+    fitted = on_dask(model, client).fit(kept[list("abcdef")], kept["g"])
+    expected = local(model, X.loc[25_000:, list("abcdef")], y[25_000:])
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+
+
+def test_tables_are_predicted_lazily(client):
+    X, y = frame(3)
+    model = local(classifier(costs=fees()), X, two(y))
+    fitted = on_dask(classifier(costs=fees()), client).fit(dd.from_pandas(X, npartitions=2), two(y))
+    rows = X.iloc[::100].set_axis(np.arange(N // 100) + 7)
+    parts = dd.from_pandas(rows, npartitions=3)
+    parts = dd.concat([parts, parts[parts["a"] > 1e9]])
+    for method in ("predict", "predict_proba", "cost", "acquired"):
+        lazy = getattr(fitted, method)(parts)
+        assert hasattr(lazy, "dask")
+        found = lazy.compute()
+        assert (found.index == rows.index).all()
+        assert (found.to_numpy() == getattr(model, method)(rows)).all()
+        assert (getattr(fitted, method)(rows) == getattr(model, method)(rows)).all()
+    assert list(fitted.predict_proba(parts).columns) == ["no", "yes"]
+    assert list(fitted.acquired(parts).columns) == list("abcdef")
+    cheap = fitted.cost(parts, budget=3).compute()
+    assert (cheap.to_numpy() == model.cost(rows, budget=3)).all()
+    assert cheap.max() <= 3
+
+
+def test_arrays_are_predicted_lazily(client):
+    X, y, _ = table(4, N)
+    fitted = on_dask(classifier(), client).fit(da.from_array(X, chunks=(15_000, 2)), three(y))
+    some = da.from_array(X[:1000], chunks=((400, 0, 600), (6,)))
+    expected = fitted.to_local()
+    for method, shape in (
+        ("predict", (1000,)),
+        ("predict_proba", (1000, 3)),
+        ("acquired", (1000, 6)),
+    ):
+        lazy = getattr(fitted, method)(some)
+        assert lazy.shape == shape
+        assert (lazy.compute() == getattr(expected, method)(X[:1000])).all()
+        assert lazy.dtype == getattr(expected, method)(X[:1]).dtype
+    with pytest.raises(ValueError, match="budget is an array: for a Dask table give one number"):
+        fitted.cost(some, budget=np.ones(1000))
+
+
+def test_parameters_clone_and_pickle(client):
+    import pickle
+
+    model = DaskGreedyMiserRegressor(0.5, client=client, restarts=1, n_rounds=7)
+    again = clone(model)
+    assert again.client is client
+    assert again.get_params() == model.get_params()
+    assert again.get_params()["n_rounds"] == 7
+    assert "client" not in again.get_params()
+    assert pickle.loads(pickle.dumps(model)).client is None
+    with pytest.raises(ValueError, match="restarts"):
+        model.set_params(restarts=-1).fit(da.zeros((10, 2)), np.zeros(10))
+
+
+def test_what_is_not_there_is_refused_by_name(client):
+    X, y, _ = table(0, 100)
+    model, X = on_dask(regressor(), client), da.from_array(X)
+    for how in ({"validation": (X, y)}, {"qid": y}):
+        with pytest.raises(
+            NotImplementedError, match=f"{next(iter(how))} is not there for training"
+        ):
+            model.fit(X, y, **how)
+    with pytest.raises(NotImplementedError, match="calibrate is not there"):
+        on_dask(classifier(calibrate="isotonic"), client).fit(X, two(y))
+
+
+def test_bad_tables_are_refused_as_the_local_fit_does(client):
+    X, y, _ = table(0, 100)
+    model = on_dask(regressor(), client)
+    with pytest.raises(
+        TypeError, match="X is a ndarray: DaskGreedyMiserRegressor takes Dask arrays"
+    ):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="X has 100 rows, but y has 99"):
+        model.fit(da.from_array(X), y[:99])
+    with pytest.raises(ValueError, match="X is an array of 1 dimensions"):
+        model.fit(da.from_array(y), y)
+    with pytest.raises(ValueError, match="y has the shape"):
+        model.fit(da.from_array(X), np.zeros((100, 2)))
+    X[70, 3] = np.inf
+    with pytest.raises(ValueError, match="X contains infinity"):
+        model.fit(da.from_array(X, chunks=30), y)
+    assert not hasattr(model, "policy_")
+
+
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_a_local_estimator_names_the_class_to_use(method):
+    X, y, _ = table(0, 100)
+    parts = da.from_array(X, chunks=50)
+    model = GreedyMiserRegressor(n_rounds=1).fit(X, y)
+    arguments = (parts, y) if method == "fit" else (parts,)
+    with pytest.raises(
+        TypeError, match=r"use worthwhile\.dask\.DaskGreedyMiserRegressor, or X\.compute"
+    ):
+        getattr(model, method)(*arguments)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    with pytest.raises(TypeError, match="X is a Dask DataFrame"):
+        model.fit(frame, y)
+
+
+def test_another_estimator_says_what_to_do_instead():
+    from worthwhile import BudgetedForestClassifier
+
+    with pytest.raises(TypeError, match=r"takes tables in memory: give X\.compute\(\)"):
+        BudgetedForestClassifier().fit(da.zeros((10, 2)), np.zeros(10))
