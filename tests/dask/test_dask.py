@@ -25,7 +25,7 @@ dd = pytest.importorskip("dask.dataframe")
 
 from worthwhile.dask import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor  # noqa: E402
 
-TIMEOUT = 20.0
+TIMEOUT = 120.0
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import numpy as np
 from worthwhile.core.boosting.gradients import ROWS
 from worthwhile.distributed import Listener, Mesh, Part, Shard, plan_fit, train
 
-TIMEOUT = 20.0
-"""Seconds after which a mesh of the tests gives up."""
+TIMEOUT = 120.0
+"""Seconds after which a mesh of the tests gives up: kernels may have to be compiled first."""
 
 
 def run_ranks(size, work, timeout=TIMEOUT):
