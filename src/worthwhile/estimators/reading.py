@@ -102,7 +102,13 @@ class TableReader(BaseEstimator):
         return made, y, costs
 
     def _take_columns(
-        self, X: Any, columns: Columns, codes: Any, y: Any, given: Encoding | None = None, weight: Any = None,
+        self,
+        X: Any,
+        columns: Columns,
+        codes: Any,
+        y: Any,
+        given: Encoding | None = None,
+        weight: Any = None,
     ) -> tuple[Any, Costs]:
         """Keep what the columns of X are; the rows that the method sees (from their codes), and its prices."""
         _check_feature_names(self, X, reset=True)
