@@ -74,6 +74,7 @@ def test_cases_with_limits_of_their_own_are_left_out(ended):
         steps.run(0, unavailable=["thal"])["id"],
     ):
         assert _say(steps, case, 0).status_code == 204
+    assert _promise(steps)["verdict"].endswith("has ended yet, but 3 with limits of their own.")
     assert _say(steps, cases[0][0], 0).status_code == 204
     found = _promise(steps)
     assert (found["judged"], found["left_out"]) == (1, 3)

@@ -54,7 +54,9 @@ async def check_model(database: Database, model: Model, sees: str | None) -> dic
     used = [case for case in found if _comparable(case, total)]
     counts = {"judged": len(used), "left_out": len(found) - len(used)}
     if not used:
-        return {**counts, "holds": None, "verdict": "No case with a known truth has ended yet."}
+        text = "No case with a known truth has ended yet"
+        text += f", but {len(found)} with limits of their own." if found else "."
+        return {**counts, "holds": None, "verdict": text}
 
     def judge() -> dict[str, Any]:
         features, columns = model.policy.costs.features, model.policy.columns
