@@ -128,3 +128,10 @@ def test_too_many_categories_are_refused(table):
     model, _ = fitted((many, y))
     with pytest.raises(ValueError, match="column 'town' has more than 254 categories"):
         PricedModel(model, COSTS, background=many).predict(many)
+
+
+def test_rows_that_lack_a_category_are_refused(table):
+    model, X = fitted(table, max_ctr_complexity=1)
+    few = X[X["town"] != "town 3"]
+    with pytest.raises(ValueError, match="background has 8 of the 9 categories of 'town' that"):
+        PricedModel(model, COSTS, background=few).predict(X)

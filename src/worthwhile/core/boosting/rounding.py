@@ -161,7 +161,9 @@ class Rounder:
         if curvature is not None:
             largest = float(shared.max(curvature.max(initial=0.0, keepdims=True)).max())
             bits -= max(0, math.frexp(largest)[1] - 1)
-            kind = GRADIENT if largest <= 1 else SUM  # those of log-losses are at most a quarter
+            # Those of log-losses are at most a quarter; others may be anything.
+            small = max(largest, -float(curvature.min(initial=0.0))) <= 1
+            kind = GRADIENT if small else SUM
             curvature = np.rint(np.ldexp(curvature, bits)).astype(kind)
         return Rounded(self._values, right, total, squares, curvature, bits)
 

@@ -76,6 +76,7 @@ def from_catboost(model: Any, costs: Costs, sample: Any = None) -> Policy | None
     if columns is None:
         return TreePolicy(costs, output, _read(dump, _float_tests(dump)))
     splits = CategorySplits(model, dump["features_info"], columns, costs)
+    splits.check(dump.get("ctr_data") or {})
     if not splits.are_readable(dump):
         return None
     tests = splits.tests(dump["oblivious_trees"], _float_tests(dump))

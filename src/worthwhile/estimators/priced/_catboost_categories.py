@@ -32,6 +32,10 @@ EMPTY = "nan"
 """What CatBoost's users write for an empty category: it takes text alone."""
 
 
+FREE = str(2**64 - 1)
+"""Stands in CatBoost's tables where no category does."""
+
+
 class Test(NamedTuple):
     """What a node asks: whether a value is at most a threshold, or a code in a set."""
 
@@ -93,13 +97,25 @@ class CategorySplits:
         self._place = place
         # Splits are numbered in this order: borders of numbers, values of categories, borders of statistics.
         self._first = sum(counts)
-        ctrs = info.get("ctrs") or []
-        self._statistic = [k for k, ctr in enumerate(ctrs) for _ in ctr["borders"]]
-        self._sources = [self._sources_of(ctr) for ctr in ctrs]
+        self._statistics: list[dict[str, Any]] = info.get("ctrs") or []
+        self._statistic = [k for k, ctr in enumerate(self._statistics) for _ in ctr["borders"]]
+        self._sources = [self._sources_of(ctr) for ctr in self._statistics]
         self._leaves: dict[tuple[int, ...], npt.NDArray[Any]] = {}
         self.sets: list[list[int]] = []
-        self._joint: dict[bytes, int] = {}
         self._tables: list[tuple[tuple[int, ...], npt.NDArray[np.float64]]] = []
+
+    def check(self, data: dict[str, Any]) -> None:
+        """Refuse a sample that lacks values which the statistics (``ctr_data`` of the JSON) know."""
+        for statistic, sources in zip(self._statistics, self._sources, strict=True):
+            stored = data.get(statistic["identifier"])
+            if sources is None or len(sources) > 1 or stored is None:
+                continue
+            known = [k for k in stored["hash_map"][:: stored["hash_stride"]] if str(k) != FREE]
+            if len(known) > len(levels := self._columns[sources[0]].levels):
+                raise ValueError(
+                    f"background has {len(levels)} of the {len(known)} categories of {self._costs.name(sources[0])!r} "
+                    "that the model knows: give rows that have all of them."
+                )
 
     def _sources_of(self, statistic: dict[str, Any]) -> tuple[int, ...] | None:
         """Columns that a statistic is made of; None where numbers are among them."""
