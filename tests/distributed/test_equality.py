@@ -138,8 +138,8 @@ def test_a_replay_that_differs_would_be_seen(tmp_path):
     X, signal, _ = table(3, N)
     model, records = regressor(), []
     expected = content(spread(model, X, signal, size=1, on_round=records.append)[0], tmp_path)
-    grown, value, output = records[0].trees[0]
-    wrong = replace(records[0], trees=[(grown, value * 1.01, output)])
+    grown, value, *rest = records[0].trees[0]
+    wrong = replace(records[0], trees=[(grown, value * 1.01, *rest)])
     assert content(spread(model, X, signal, size=2, records=[wrong])[0], tmp_path) != expected
 
 

@@ -84,15 +84,15 @@ class RoundRecord:
 
     Attributes
     ----------
-    trees : list of (Grown, float64 (nodes, width), int)
-        Structure, values and output of its trees.
+    trees : list of (Grown, float64 (nodes, width), int, int)
+        Structure, values, output and exponent of its trees.
     order : list of int
         Features bought so far, in order.
     row : dict
         Its line of the trace.
     """
 
-    trees: list[tuple[Grown, Floats, int]]
+    trees: list[tuple[Grown, Floats, int, int]]
     order: list[int]
     row: dict[str, Any]
 
@@ -161,8 +161,8 @@ class Rounds:
     def replay(self, records: Sequence[RoundRecord]) -> None:
         """Go through rounds that were run before on the same data: what comes after is the same."""
         for record in records:
-            for grown, value, output in record.trees:
-                tree = self.booster.replay(grown, value, output, self.total)
+            for told in record.trees:
+                tree = self.booster.replay(told, self.total)
                 self._follow(tree)
                 self.trees.append(tree)
             for feature in record.order:
@@ -193,7 +193,7 @@ class Rounds:
                     self.trace.append(row)
                     advance(1, _note(row))
                     if on_round is not None:
-                        parts = [(tree.grown, tree.value, tree.output) for tree in grown]
+                        parts = [(t.grown, t.value, t.output, t.exponent) for t in grown]
                         on_round(RoundRecord(parts, list(self.booster.purchases.order), row))
         except KeyboardInterrupt:
             warnings.warn(

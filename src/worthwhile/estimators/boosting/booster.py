@@ -364,9 +364,13 @@ class Booster:
         """Add a tree just grown to the scores (outputs, n) of all training rows, and let them pay."""
         self.place(tree).add(tree.among(total), self.threads)
 
-    def replay(self, grown: Grown, value: Floats, output: int, total: Floats) -> Tree:
-        """A tree that was grown before, added to the scores (outputs, n) as if it were just grown."""
-        tree = Tree(grown, value, leaves.Route(grown, self.data.layout), output)
+    def replay(self, told: tuple[Grown, Floats, int, int], total: Floats) -> Tree:
+        """A tree that was grown before, added to the scores (outputs, n) as if it were just grown.
+
+        ``told``: its structure, values, output and exponent.
+        """
+        grown, value, output, exponent = told
+        tree = Tree(grown, value, leaves.Route(grown, self.data.layout), output, exponent)
         tree.route.leaves(self.data.words, self.threads, self._leaf)
         self.add(tree, total)
         return tree
