@@ -151,9 +151,13 @@ def _codes(policy: Any, rows: Array) -> Array:
     for place, column in enumerate(policy.columns or ()):
         if column.kind == "boolean":
             rows[:, place] = rows[:, place] > 0
+        elif column.kind in ("category", "ordered") and not column.n_codes:
+            rows[:, place] = np.nan  # of no levels: it can only be empty
         elif column.kind != "number":
             whole = np.floor(np.abs(rows[:, place]) * 1000)
-            rows[:, place] = whole % (column.n_codes or 20_000)
+            # A model of another library may refuse what was never seen, and says so itself.
+            codes = column.n_codes if policy.exact else len(column.levels)
+            rows[:, place] = whole % (codes or 20_000)
     return rows
 
 
