@@ -28,7 +28,6 @@ from worthwhile import (
     datasets,
     metrics,
 )
-from worthwhile.estimators.linear._prune import prune
 
 LAMS = {
     "yahoo": [3, 1, 0.25], "forest": [1, 0.7, 0.35, 0.15], "cifar": [0.7, 0.25, 0.1],
@@ -67,10 +66,7 @@ def measure(problem: Problem, model: Any) -> dict[str, float]:
 
 def pruned(problem: Problem, model: Any) -> Any:
     """The model without splits that do not help on the validation rows; both trees are treated alike."""
-    X, y = problem.held
-    tree, _ = prune(model.policy_.tree, X, np.where(y == 1, 1.0, -1.0)[:, None])
-    model.policy_ = model.policy_.with_tree(tree)
-    return model
+    return model.pruned(*problem.held)
 
 
 def node_budgets(model: CostSensitiveTreeClassifier) -> list[float]:

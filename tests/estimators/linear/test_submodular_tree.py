@@ -290,6 +290,11 @@ def test_pruning_on_validation_rows_cuts_what_does_not_help_them():
     assert pruned.policy_.tree.n_nodes < full.policy_.tree.n_nodes
     assert sse(pruned, V, w) <= sse(full, V, w)
     assert len(pruned.certificates_) == len(pruned.shares_) == pruned.policy_.tree.n_nodes
+    later = full.pruned(V, w)
+    np.testing.assert_array_equal(later.predict(X), pruned.predict(X))
+    np.testing.assert_array_equal(later.cost(X), pruned.cost(X))
+    np.testing.assert_array_equal(later.shares_, pruned.shares_)
+    assert len(later.certificates_) == later.policy_.tree.n_nodes
     split = SubmodularTreeClassifier(2, max_depth=4, validation_fraction=0.3, random_state=0).fit(
         X, y > 1
     )
@@ -305,3 +310,14 @@ def test_rows_that_cannot_be_written_to_grow_the_same_tree():
     np.testing.assert_array_equal(tree.threshold, expected.threshold)
     signatures = getattr(linear_outputs, "signatures", [])
     assert len(signatures) <= 2
+
+
+def test_a_classifier_is_pruned_by_labels():
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    y = np.where(X[:, 0] > 0, "up", "down")
+    full = SubmodularTreeClassifier(5, costs=PRICES, max_depth=3, min_weight=5).fit(X, y)
+    cut = full.pruned(X[:40], y[:40])
+    assert cut.policy_.tree.n_nodes <= full.policy_.tree.n_nodes
+    assert cut.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="y has the label 'left', which the model does not have"):
+        full.pruned(X[:2], np.array(["up", "left"]))

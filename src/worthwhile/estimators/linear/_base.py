@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
@@ -11,9 +12,10 @@ import pandas as pd
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.held_out_choice import choose_point
+from worthwhile.estimators._shared.validation import code_labels
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
-from worthwhile.estimators.linear._prune import pruning_rows
+from worthwhile.estimators.linear._prune import prune, pruning_rows
 from worthwhile.estimators.linear._targets import (
     Targets,
     as_columns,
@@ -33,6 +35,30 @@ class LinearTreeBase(CostAware, ABC):
     _style = "columns"
     shares_: npt.NDArray[np.float64]
     trace_: pd.DataFrame
+
+    def pruned(self, X: Any, y: Any) -> Self:
+        """A copy without the splits that do not lower the squared loss of further rows.
+
+        It is what ``fit(..., validation=(X, y))`` makes of the tree; the outputs of its nodes stay as
+        they are.
+
+        Parameters
+        ----------
+        X, y
+            Rows that the tree was not trained on, and their labels or targets.
+        """
+        self._check_fitted()
+        twin, policy, rows = copy.copy(self), self._inner_policy, self._read_inner(X)
+        tree, kept = prune(policy.tree, rows, self._as_outputs(y))
+        twin.policy_, twin.shares_ = policy.with_tree(tree), self.shares_[kept]
+        if hasattr(self, "certificates_"):
+            twin.certificates_ = self.certificates_.iloc[kept].reset_index(drop=True)
+        twin.trace_ = trace_by_level(twin._inner_policy, rows, np.asarray(y))
+        return twin
+
+    @abstractmethod
+    def _as_outputs(self, y: Any) -> npt.NDArray[np.float64]:
+        """Labels or targets in the units of the outputs."""
 
     def _like(self) -> Any:
         """A fitted model inside, whose columns these are."""
@@ -102,6 +128,10 @@ class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
         self.policy_, self.trace_ = policy, trace_by_level(policy, X, y)
         return self
 
+    def _as_outputs(self, y: Any) -> npt.NDArray[np.float64]:
+        codes = code_labels(y, self.classes_, "y", "the model")
+        return class_targets(codes, self.classes_).Y
+
 
 class LinearRegressor(CostAwareRegressor):
     """A regressor that takes several targets at once."""
@@ -140,3 +170,6 @@ class LinearTreeRegressor(LinearRegressor, LinearTreeBase):
         refuse_sizes(policy, X)
         self.policy_, self.trace_ = policy, trace_by_level(policy, X, y)
         return self
+
+    def _as_outputs(self, y: Any) -> npt.NDArray[np.float64]:
+        return as_columns(y)
