@@ -112,6 +112,12 @@ CLASSES = [
         "GreedyMiserClassifier", "miniboone_sample", 10**6,
         {"max_depth": 3, "newton": True, "learning_rate": 0.1, "min_samples_leaf": 10, "n_rounds": 100},
     ),
+    Case("SubmodularTreeClassifier", "miniboone_sample", 1500, {"budget": 10, "routing": "soft", "tau": "std"}),
+    Case("CostSensitiveTreeClassifier", "miniboone_sample", 1500, {"lam": 0.07, "max_iter": 30}),
+    Case("CascadeClassifier", "miniboone_sample", 1500, {"lam": 0.001, "n_stages": 3, "max_depth": 2}),
+    Case("BudgetedForestClassifier", "miniboone_sample", 1500, {"budget": float("inf"), "price_power": 1.0}),
+    Case("DynamicSelectionClassifier", "ionosphere", 10**6, {"lam": 0.5, "adapt": 3}),
+    Case("AdaptiveBoostingClassifier", "letters", 2000, {"max_drop": 0.01, "max_depth": 8}, binary=True),
 ]  # fmt: skip
 
 
@@ -165,6 +171,8 @@ def run_boosters(given: Any, kept: Kept) -> None:
 def run_classes(given: Any, kept: Kept) -> None:
     """Each class twice: with nothing set, and as its script sets it."""
     for number, case in enumerate(CLASSES):
+        if given.only and given.only not in case.name:
+            continue
         X, y, _ = load(case.data, given.data, case.rows)
         if case.binary:
             y = (np.unique(y, return_inverse=True)[1] >= len(np.unique(y)) // 2).astype(int)
@@ -252,11 +260,18 @@ def class_table(kept: Kept, splits: int) -> str:
             [
                 f"`{case.name}`", case.data,
                 *(f"{100 * np.mean([one['accuracy'] for one in part]):.2f}" for part in (ours, script)),
-                f"{100 * error:.2f}", verdict,
+                f"{100 * error:.2f}", verdict, *(_bill(part) for part in (ours, script)),
             ]
         )  # fmt: skip
-    heads = ["class", "set", "defaults", "script", "standard error", "within it"]
+    heads = [
+        "class", "set", "defaults", "script", "standard error", "within it", "bill, % of all", "script's",
+    ]  # fmt: skip
     return markdown(heads, lines) if lines else "Nothing was run.\n"
+
+
+def _bill(part: list[dict[str, float]]) -> str:
+    bills = [one["bill"] for one in part if "bill" in one]
+    return f"{100 * np.mean(bills):.0f}" if bills else "-"
 
 
 def main() -> None:
@@ -269,6 +284,7 @@ def main() -> None:
         "--page", action="store_true", help="only write the page from what was kept"
     )
     parser.add_argument("--classes", action="store_true", help="only the classes, not the boosters")
+    parser.add_argument("--only", help="of the classes, only those whose name has this in it")
     given = parser.parse_args()
     given.data = given.data or os.environ.get("WORTHWHILE_DATA")
     kept = Kept(given.keep)
