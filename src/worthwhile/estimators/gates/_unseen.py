@@ -127,7 +127,8 @@ def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed:
 def _out_of_fold(fresh: Any, X: Floats, codes: Ints, k: int, seed: int) -> Floats:
     """Probabilities by copies trained without the row; scores become log-odds by one slope."""
     # Many: a copy of few rows is worse than the model, and gates would look better than they are.
-    folds = StratifiedKFold(10 if len(X) < 5000 else 5, shuffle=True, random_state=seed)
+    count = min(10 if len(X) < 5000 else 5, int(np.bincount(codes).max()))
+    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
     method = "predict_proba" if hasattr(fresh, "predict_proba") else "decision_function"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
