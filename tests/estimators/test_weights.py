@@ -95,3 +95,9 @@ def test_other_weights_become_copies_within_one_of_their_share_whatever_their_un
         assert copies.sum() == 2 * len(weight)
         share = weight * 2 * len(weight) / weight.sum()
         assert (np.abs(copies - share) <= 1 + 1e-9).all()
+
+
+def test_no_class_that_has_weight_is_lost():
+    weight, labels = np.array([1000.0, 1000, 1e-4, 2e-4]), np.array(["a", "a", "b", "b"])
+    assert copies_by_weight(weight, 4).max() == 1
+    assert copies_by_weight(weight, 4, labels).tolist() == [*copies_by_weight(weight, 4), 3]

@@ -50,11 +50,14 @@ def check_class_weight(class_weight: Any) -> None:
         )
 
 
-def copies_by_weight(weight: Floats | None, n_rows: int) -> npt.NDArray[np.intp]:
+def copies_by_weight(
+    weight: Floats | None, n_rows: int, labels: Any = None
+) -> npt.NDArray[np.intp]:
     """Rows as often as their weights say, for methods that count rows.
 
     Whole numbers are taken as they are while there are at most four times as many rows; other
-    weights so that there are twice as many, each row within one copy of its share.
+    weights so that there are twice as many, each row within one copy of its share. With ``labels``
+    (n,), of every class that has any weight at least its heaviest row stays.
 
     Examples
     --------
@@ -69,7 +72,12 @@ def copies_by_weight(weight: Floats | None, n_rows: int) -> npt.NDArray[np.intp]
     whole = total <= MOST_COPIES * n_rows and (weight == np.round(weight)).all()
     scale = 1.0 if whole else USUAL_COPIES * n_rows / total
     ends = np.floor(np.cumsum(weight * scale) + 0.5).astype(np.intp)
-    return np.repeat(np.arange(n_rows), np.diff(ends, prepend=0))
+    copies = np.repeat(np.arange(n_rows), np.diff(ends, prepend=0))
+    if labels is None:
+        return copies
+    lost = np.setdiff1d(labels[weight > 0], labels[copies])
+    kept = [int(np.argmax(np.where(labels == label, weight, -1.0))) for label in lost]
+    return np.sort(np.append(copies, np.array(kept, dtype=np.intp)))
 
 
 def exact_weight(weight: Floats | None, n_rows: int) -> Floats:

@@ -283,7 +283,7 @@ class DynamicSelectionClassifier(TakesClassifier):
             mine, weight = (None, None) if weight is None else (weight[held], weight[kept])
             held = held[copies_by_weight(mine, len(held))]
             X, codes, X_dev, codes_dev = X[kept], codes[kept], X[held], codes[held]
-        origin = copies_by_weight(weight, len(X))
+        origin = copies_by_weight(weight, len(X), codes)
         X, codes = X[origin], codes[origin]
         layout, self.factor_names_ = make_layout(X, costs, self.factors, self._encoding)
         self.lam_ = self._settled(*table, sample_weight)

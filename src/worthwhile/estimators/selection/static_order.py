@@ -167,7 +167,7 @@ class StaticOrderClassifier(TakesClassifier):
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y, weight=sample_weight)
-        origin = copies_by_weight(read_weight(sample_weight, X, self.class_weight, y), len(X))
+        origin = copies_by_weight(read_weight(sample_weight, X, self.class_weight, y), len(X), y)
         X, y = X[origin], y[origin]
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
