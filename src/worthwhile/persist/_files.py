@@ -92,15 +92,13 @@ def load_policy(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> 
     Examples
     --------
     >>> import tempfile, worthwhile
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> heart = worthwhile.datasets.load_heart()
-    >>> tree = DecisionTreeClassifier(max_depth=2).fit(heart.data, heart.target)
+    >>> X, y = [[0, 5], [1, 5]] * 20, [0, 1] * 20
+    >>> model = worthwhile.BudgetedForestClassifier(n_trees=2, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     worthwhile.PricedModel(tree, heart.costs).save(f"{folder}/tree.worthwhile")
-    ...     policy = worthwhile.load_policy(f"{folder}/tree.worthwhile")
-    >>> session = worthwhile.Session(policy)
-    >>> session.ask()
-    ['thal']
+    ...     model.save(f"{folder}/forest.worthwhile")
+    ...     policy = worthwhile.load_policy(f"{folder}/forest.worthwhile")
+    >>> worthwhile.Session(policy).ask()
+    [0]
     """
     policy: Policy = _read(
         path, max_bytes, refuse, lambda decoder, document: _policy(decoder, document)

@@ -47,10 +47,8 @@ class TraceDisplay:
 
         Parameters
         ----------
-        estimator : fitted estimator
-            With a ``trace_``.
+        estimator : fitted estimator with a ``trace_``
         ax : matplotlib axes, optional
-            Where to draw.
         """
         estimator = getattr(estimator, "best_estimator_", estimator)
         trace = getattr(estimator, "trace_", None)

@@ -87,7 +87,9 @@ def test_a_search_over_a_gate_trains_one_sweep_a_fold():
     assert search.cost(X).mean() <= 4
 
 
-@pytest.mark.parametrize("kind", ["forest", "priced forest", "out of bag", "scores"])
+@pytest.mark.parametrize(
+    "kind", ["forest", "priced forest", "out of bag", "whole forest", "scores"]
+)
 def test_rows_that_the_model_knows_are_noticed(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))
@@ -95,16 +97,27 @@ def test_rows_that_the_model_knows_are_noticed(kind):
     existing = {
         "scores": SVC(gamma=2, C=10),
         "out of bag": RandomForestClassifier(50, oob_score=True, random_state=0),
+        "whole forest": RandomForestClassifier(50, bootstrap=False, random_state=0),
     }.get(kind, RandomForestClassifier(50, random_state=0))
     existing.fit(X, y)
     right = existing.predict(X)
     said = np.column_stack([right == 0, right == 1]).astype(float)
     given = PricedModel(existing) if kind == "priced forest" else existing
     found = ask_unseen(given, X, y, said, 0)
-    assert found.how == ("out of bag" if kind == "out of bag" else "out of fold")
+    assert found.how == ("out of fold" if kind in ("whole forest", "scores") else "out of bag")
     assert not found.seen
     assert np.mean(np.argmax(found.proba, axis=1) == y) < 0.85
     np.testing.assert_allclose(found.proba.sum(axis=1), 1)
+
+
+def test_a_forest_is_asked_as_it_would_ask_itself():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] + 1.5 * rng.normal(size=400) > 0).astype(int)
+    plain = RandomForestClassifier(40, random_state=0).fit(X, y)
+    asked = RandomForestClassifier(40, random_state=0, oob_score=True).fit(X, y)
+    found = ask_unseen(plain, X, y, plain.predict_proba(X), 0)
+    np.testing.assert_allclose(found.proba, asked.oob_decision_function_)
 
 
 def test_rows_that_the_model_has_not_seen_are_taken_as_they_are():

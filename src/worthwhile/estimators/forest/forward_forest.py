@@ -78,11 +78,8 @@ class ForwardForestClassifier(CostAwareClassifier):
     random_state : int, RandomState or None
         Seed of the forests.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
 
     Attributes
     ----------

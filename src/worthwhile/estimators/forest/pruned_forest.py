@@ -79,11 +79,8 @@ class PrunedForestClassifier(CostAwareClassifier):
     random_state : int, RandomState or None
         Seed of the hold-out, and of a forest trained here.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
@@ -67,7 +68,7 @@ def ask_unseen(existing: Any, X: Floats, codes: Ints, said: Floats, seed: int) -
     """
     right = float(np.mean(np.argmax(said, axis=1) == codes))
     model = _inside(existing)
-    if (told := _out_of_bag(model, codes, said.shape, right)) is not None:
+    if (told := _out_of_bag(model, X, codes, said.shape, right)) is not None:
         return Unseen(told, how="out of bag")
     try:
         fresh = clone(model)
@@ -88,9 +89,13 @@ def _inside(existing: Any) -> Any:
     return existing.model if isinstance(existing, PricedModel) else existing
 
 
-def _out_of_bag(model: Any, codes: Ints, shape: tuple[int, ...], right: float) -> Floats | None:
+def _out_of_bag(
+    model: Any, X: Floats, codes: Ints, shape: tuple[int, ...], right: float
+) -> Floats | None:
     """What trees that did not see a row say of it, if the model was trained on these rows."""
     found = getattr(model, "oob_decision_function_", None)
+    if found is None:
+        found = _by_other_trees(model, X, codes, shape, right)
     if found is None or np.shape(found) != shape:
         return None
     proba = np.array(found, dtype=np.float64)
@@ -101,6 +106,32 @@ def _out_of_bag(model: Any, codes: Ints, shape: tuple[int, ...], right: float) -
     # Of other rows in the same number it would be right no more often than the prior is.
     chance = float(prior.max()) + 1 / np.sqrt(len(codes))
     return proba if chance < agrees <= right else None
+
+
+def _by_other_trees(
+    model: Any, X: Floats, codes: Ints, shape: tuple[int, ...], right: float
+) -> Floats | None:
+    """The mean over the trees of a bootstrapped forest that did not draw a row; None for other models.
+
+    Their trees had as many rows as the model's: copies trained on fewer would be worse than it is, and
+    gates look better beside them than they are.
+    """
+    if not isinstance(model, RandomForestClassifier | ExtraTreesClassifier) or not model.bootstrap:
+        return None
+    bags, n = model.estimators_samples_, len(X)
+    drawn = np.unique(np.concatenate(bags))
+    if drawn[-1] >= n or len(drawn) < 0.99 * n:  # trained on other rows, or on few
+        return None
+    total = np.zeros(shape)
+    rows = X.astype(np.float32)
+    for tree, bag in zip(model.estimators_, bags, strict=True):
+        others = np.setdiff1d(np.arange(n), bag)
+        if len(others):
+            total[others] += tree.predict_proba(rows[others])
+    found = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
+    outside = float(np.mean(np.argmax(found, axis=1) == codes))
+    gap = max(LEAST_GAP, 2 * np.sqrt(outside * (1 - outside) / n))
+    return found if right > outside + gap else None  # else it meets these rows like any others
 
 
 def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed: int) -> bool:

@@ -107,11 +107,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
     verbose : int, default=0
         1 says on stderr what is saved.
 

@@ -115,11 +115,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
     n_jobs : int, optional
         Threads of the forest; None means all cores.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
     verbose : int, default=0
         1 says on stderr what is saved.
 

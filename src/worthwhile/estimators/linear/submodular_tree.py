@@ -241,11 +241,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
 
     Attributes
     ----------

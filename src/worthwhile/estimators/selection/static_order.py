@@ -68,11 +68,8 @@ class StaticOrderClassifier(TakesClassifier):
     random_state : int or RandomState, optional
         Seed of folds and left-out factors.
     class_weight : dict or "balanced", optional
-        Weights of the classes by label; "balanced" gives all classes the same. They multiply
-        ``sample_weight``.
     calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
 
     Attributes
     ----------
