@@ -73,7 +73,7 @@ class Terminal:
 def model(tmp_path):
     heart = worthwhile.datasets.load_heart()
     path = tmp_path / "heart.worthwhile"
-    worthwhile.GreedyMiserClassifier(costs=heart.costs, lam=1e-4, n_rounds=30).fit(
+    worthwhile.GreedyMiserClassifier(costs=heart.costs, lam=1e-3, n_rounds=30).fit(
         heart.data, heart.target
     ).save(path)
     return path

@@ -33,6 +33,9 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     },
     "DynamicSelectionClassifier": {"check_sample_weight_equivalence_on_dense_data": FOLDS},
     "ForwardForestClassifier": {"check_sample_weight_equivalence_on_dense_data": RANDOM_ROWS},
+    "SubmodularTreeClassifier": {
+        "check_sample_weight_equivalence_on_dense_data": WEIGHTS_AND_VALIDATION
+    },
     "StaticOrderClassifier": {"check_sample_weight_equivalence_on_dense_data": FOLDS},
     "PrunedForestClassifier": {
         "check_sample_weight_equivalence_on_dense_data": RANDOM_SAMPLES,

@@ -22,7 +22,7 @@ def summary():
     heart = worthwhile.datasets.load_heart()
     found = worthwhile.compare(
         heart.data, heart.target, heart.costs, ["cost-weighted-l1", "greedy-miser", "decision-tree"], [20, 120],
-        n_splits=2, effort=3,
+        n_splits=2, effort=5,
     )  # fmt: skip
     return summarise(
         found, heart.data, heart.target, heart.costs, title="Heart & <prices>",

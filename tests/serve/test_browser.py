@@ -54,12 +54,16 @@ def _find(driver, selector):
 
 def _go(driver, action):
     """Do something that leads to another page, and wait for it."""
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support import expected_conditions as until
     from selenium.webdriver.support.ui import WebDriverWait
 
     old = _find(driver, "html")[0]
     action()
-    WebDriverWait(driver, 60).until(until.staleness_of(old))
+    # While the page changes, the driver may know neither the old nor the new one.
+    WebDriverWait(driver, 60, ignored_exceptions=[WebDriverException]).until(
+        until.staleness_of(old)
+    )
     WebDriverWait(driver, 60).until(lambda driver: _find(driver, "main h1"))
 
 

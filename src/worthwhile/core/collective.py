@@ -117,8 +117,8 @@ def expansion(values: Any) -> list[float]:
 
     Examples
     --------
-    >>> expansion([1e16, 1.0, 1e-30])
-    [1e+16, 1.0, 1e-30]
+    >>> expansion([1e16, 2.0, 1e-30])
+    [1.0000000000000002e+16, 1e-30]
     """
     numbers = [float(value) for value in values]
     terms: list[float] = []

@@ -51,6 +51,16 @@ def choose_point(
     if len(points) == 1:
         return dict(points[0])
     X, y = indexable(X, y)
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = np.ravel(y)
+    if sample_weight is not None:  # a row without weight is not there
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        there = np.flatnonzero(sample_weight)
+        X, y, sample_weight = (
+            _safe_indexing(X, there),
+            _safe_indexing(y, there),
+            sample_weight[there],
+        )
     parts: list[Any] = [(None, None)] if validation is not None else _folds(estimator, y)
     losses: list[list[Floats]] = [[] for _ in points]
     bills: list[list[float]] = [[] for _ in points]
@@ -61,8 +71,7 @@ def choose_point(
         judge = validation if held is None else (_safe_indexing(X, held), _safe_indexing(y, held))
         more = {}
         if sample_weight is not None:
-            weight = np.asarray(sample_weight)
-            more["sample_weight"] = weight if train is None else weight[train]
+            more["sample_weight"] = sample_weight if train is None else sample_weight[train]
         if count is not None:
             counts.append(np.ones(len(judge[1])) if held is None else count[held])
         with warnings.catch_warnings():

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _num_samples
 
 from worthwhile._progress import progress
+from worthwhile.columns.table import dense
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
 from worthwhile.estimators._shared.promises import bought_values
@@ -171,9 +171,9 @@ class BudgetModel(CostAware):
 
     def _remember(self, X: Any) -> Self:
         """Keep some training rows, as numbers."""
-        n = _num_samples(X)
-        rows = np.sort(np.random.default_rng(0).permutation(n)[:REMEMBERED])
-        self._sample = self._read(_safe_indexing(X, rows))
+        rows = self._read(dense(X))
+        chosen = np.sort(np.random.default_rng(0).permutation(len(rows))[:REMEMBERED])
+        self._sample = rows[chosen]
         return self
 
     def _promised(self) -> Promise | None:

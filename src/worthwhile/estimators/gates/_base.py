@@ -44,8 +44,8 @@ from worthwhile.policy.gate import GatePolicy
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-WITHIN, CAUTION = 0.01, 1.0
-"""Accuracy that a gate may lose where nothing says how much, so many standard errors included."""
+WITHIN, CAUTION = 0.01, 2.0
+"""Accuracy that a gate may lose where nothing says how much; twice that, so many standard errors included."""
 
 STAGES = 24
 """Budgets, as shares of the existing model's bill, that a sweep has a stage for."""

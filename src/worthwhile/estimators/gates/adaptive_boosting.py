@@ -60,7 +60,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
         score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
         "auto", where ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses
-        one point of accuracy at most, a standard error of the loss included; else 0.5.
+        one point of accuracy at most (and two where two standard errors count); else 0.5.
     gamma : float or "auto", default="auto"
         What one unit of money is worth in units of the gain: Greedy Miser's ``lam``. "auto" beside
         a number for ``p_full`` is 0.

@@ -73,7 +73,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Largest mean probability of sending a row on. The share of rows whose score is above 0,
         which are those sent, can differ: see ``trace_`` and :meth:`gate_report`. "auto", where
         ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses one point of
-        accuracy at most, a standard error of the loss included; else 0.5.
+        accuracy at most (and two where two standard errors count); else 0.5.
     gamma : float or "auto", default="auto"
         Loss (in nats per row) that is worth one unit of money spent by gate and cheap model. "auto"
         beside a number for ``p_full`` is 0.01.
