@@ -11,9 +11,14 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.svm import SVC
 
-from worthwhile import AdaptiveBoostingClassifier as Boosted
-from worthwhile import AdaptiveLinearClassifier as Linear
-from worthwhile import GreedyMiserClassifier, L1GateClassifier, PricedModel, datasets
+from worthwhile import (
+    AdaptiveBoostingClassifier,
+    AdaptiveLinearClassifier,
+    GreedyMiserClassifier,
+    L1GateClassifier,
+    PricedModel,
+    datasets,
+)
 
 
 def synthetic(args: argparse.Namespace) -> dict[str, Any]:
@@ -23,7 +28,7 @@ def synthetic(args: argparse.Namespace) -> dict[str, Any]:
         X, y, costs = datasets.make_synthetic_2(1000, shares=shares, separation=2)
         exact = SVC(gamma=1).fit(X, y)
         for name, cls, extra in (
-            ("ADAPT-LIN", Linear, {"p_full": 0.5}),
+            ("ADAPT-LIN", AdaptiveLinearClassifier, {"p_full": 0.5}),
             ("L1 gate", L1GateClassifier, {"budget": 1.9}),
         ):
             model = cls(exact, costs=costs, **extra).fit(X, y, validation=(X, y))
@@ -38,12 +43,12 @@ def synthetic(args: argparse.Namespace) -> dict[str, Any]:
 
 HEART_GATES: dict[str, tuple[Any, dict[str, Any], tuple[float, ...]]] = {
     "ADAPT-GBRT": (
-        Boosted,
+        AdaptiveBoostingClassifier,
         {"n_rounds": 30, "max_depth": 3, "min_samples_leaf": 10, "max_iter": 3, "learning_rate": 0.3},
         (2e-3, 3e-4, 1.5e-4, 6e-5, 3e-5),
     ),
     "ADAPT-LIN": (
-        Linear,
+        AdaptiveLinearClassifier,
         {"max_iter": 15, "refit_supports": False},
         (2e-2, 5e-3, 2e-3, 1e-3, 5e-4),
     ),
@@ -163,7 +168,7 @@ def growth(args: argparse.Namespace) -> dict[str, float]:
     outer = 3 if args.quick else 10
     shared: dict[str, Any] = {"n_rounds": 100, "costs": np.ones(54, dtype=int)}
     GreedyMiserClassifier(n_rounds=2).fit(X[:500], y[:500])
-    adapt = Boosted(
+    adapt = AdaptiveBoostingClassifier(
         (lambda rows: np.full((len(rows), 2), 0.5), list(range(54))),  # costs nothing to run
         p_full=0.4, gamma=1e-5, max_iter=outer, **shared,
     )  # fmt: skip

@@ -75,7 +75,9 @@ lams = st.sampled_from([0.0, 0.1, 0.5, 2.0])
 @settings(max_examples=40, deadline=None)
 @given(worlds, lams, st.integers(0, 10**6))
 def test_labels_are_those_of_the_naive_oracle_and_coach(made, lam, seed):
-    world, rows, rng, (n, n_factors) = *made, np.random.default_rng(seed), made[0].Z.shape
+    world, rows = made
+    rng = np.random.default_rng(seed)
+    n, n_factors = world.Z.shape
     count = int(rng.integers(0, n_factors))
     bought = rng.random((n, n_factors)).argsort(axis=1).argsort(axis=1) < count
     prospect = look_ahead(world, np.arange(n), bought, Reward(lam))
@@ -215,7 +217,9 @@ def states_of(examples, world):
 @settings(max_examples=30, deadline=None)
 @given(worlds, lams, st.integers(0, 10**6))
 def test_the_coach_of_rewards_adds_what_the_naive_regression_expects(made, lam, seed):
-    world, rows, rng, (n, n_factors) = *made, np.random.default_rng(seed), made[0].Z.shape
+    world, rows = made
+    rng = np.random.default_rng(seed)
+    n, n_factors = world.Z.shape
     coach, kept = RewardCoach(3.0), ([], [])
     for number in (1, 2, 3, 4):
         coach.begin(number)
