@@ -50,7 +50,7 @@ def test_most_parameters_are_looked_at():
     "name", [n.removesuffix("Regressor") for n in worthwhile.__all__ if n.endswith("Regressor")]
 )
 def test_classifiers_and_regressors_have_the_same_defaults(name):
-    """Constructors of both are written out, for readers and type checkers: none may grow stale."""
+    """What both have is declared once, in their base; where one says otherwise, it is meant."""
     both = [
         inspect.signature(getattr(worthwhile, f"{name}{kind}")).parameters
         for kind in ("Classifier", "Regressor")

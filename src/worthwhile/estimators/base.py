@@ -17,7 +17,7 @@ from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits, budget_quanta
 from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_calibrated
-from worthwhile.estimators._shared.deprecation import present_names, with_old_names
+from worthwhile.estimators._shared.deprecation import present_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
 from worthwhile.estimators._shared.promises import Promising
@@ -36,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 class CostAware(Promising, TableReader):
     """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
 
-    A subclass stores its parameters in ``__init__``, and in ``fit`` reads the data with
+    A subclass declares its parameters as fields (``_shared/parameters.py``), and in ``fit`` reads the data with
     :meth:`_read_training`, learns, and sets ``self.policy_``.
     """
 
@@ -46,13 +46,12 @@ class CostAware(Promising, TableReader):
     _calibration: Calibration | None = None
 
     _renamed: ClassVar[dict[str, str]] = {}
-    """Old names of parameters, still accepted with a warning, and what they are called now."""
+    """Old names of parameters, still accepted with a warning, and what they are called now; a class that has
+    any is decorated by ``with_old_names``."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "fit" in cls.__dict__:
             cls.fit = _all_or_nothing(cls.__dict__["fit"])  # type: ignore[attr-defined]
-        if cls._renamed and "__init__" in cls.__dict__:
-            cls.__init__ = with_old_names(cls.__dict__["__init__"])  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind")
 
 GONE_IN = "0.3.0"
 """Version that no longer knows the old names."""
@@ -39,14 +41,16 @@ def present_names(
     return params
 
 
-def with_old_names(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that also takes old names; its signature is that of the real one."""
+def with_old_names(cls: type[Kind]) -> type[Kind]:
+    """A class whose constructor also takes old names; its signature is that of the real one."""
+    init = cls.__init__
 
     @functools.wraps(init)
     def init_with_old_names(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **self._present_params(kwargs))
 
-    return init_with_old_names
+    cls.__init__ = init_with_old_names  # type: ignore[method-assign]
+    return cls
 
 
 def once(old: str, **keywords: str) -> Callable[..., Any]:

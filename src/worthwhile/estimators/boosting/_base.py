@@ -46,6 +46,7 @@ class Miser(MiserParameters, ABC):
     """Fit of both Greedy Misers with one ``lam``, and what can be done with a fitted model."""
 
     policy_: TreePolicy
+    loss: Any
     _style = "native"
     trace_: pd.DataFrame
     purchase_order_: list[int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.core.collective import Collective
 from worthwhile.estimators._shared.deprecation import warn_of
+from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.boosting.losses import Loss
@@ -53,8 +54,9 @@ MOST_STEPS, MANY_ROWS = 20.0, 2000
 600 rows of five tables: without it, 200 rounds at rate 0.1 are far too sure of themselves there."""
 
 
-class MiserParameters(CostAware):
-    """Constructor, its checks, and what the parameters mean to the booster."""
+@dataclass(eq=False, repr=False)
+class MiserParameters(TrainingParameters, CostAware):
+    """The parameters, their checks, and what the parameters mean to the booster."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"init": "preset"}
@@ -79,33 +81,24 @@ class MiserParameters(CostAware):
         "verbose": ["verbose"],
     }
 
-    lam: float | str
-    costs: Any
-    loss: str
-    n_rounds: int
-    learning_rate: float | str
-    max_depth: int
-    min_samples_leaf: int
-    lam_scale: str
-    penalty: str
-    preset: str
-    newton: bool | str
-    subsample: float
-    max_features: float
-    validation_fraction: float | str | None
-    patience: int | str | None
-    scoring: str | Callable[..., float]
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    categorical: Any
-    dates: Any
-
-    def __init__(self, **parameters: Any) -> None:
-        """Store what the constructors of both, which scikit-learn reads, were given."""
-        for name, value in parameters.items():
-            setattr(self, name, value)
+    lam: float | str = 0.0
+    _: KW_ONLY
+    n_rounds: int = 200
+    learning_rate: float | str = "auto"
+    max_depth: int = 6
+    min_samples_leaf: int = 20
+    lam_scale: str = "mean"
+    penalty: str = "model"
+    preset: str = "default"
+    newton: bool | str = "auto"
+    subsample: float = 1.0
+    max_features: float = 1.0
+    validation_fraction: float | str | None = "auto"
+    patience: int | str | None = "auto"
+    scoring: str | Callable[..., float] = "loss"
+    warm_start: bool = False
+    random_state: Any = None
+    verbose: int = 0
 
     def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
         """``init`` and ``preset="equation"`` of version 0.1.0 become a preset of today."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
+from worthwhile.estimators._shared.deprecation import with_old_names
+from worthwhile.estimators._shared.parameters import ClassParameters
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.boosting._rounds import Score
 from worthwhile.estimators.boosting._trade_off import TradeOff
@@ -19,7 +22,9 @@ Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
 
-class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
+@with_old_names
+@dataclass(eq=False, repr=False, kw_only=True)
+class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
     """Boosted classification trees that pay for the features they are the first to use.
 
     Log-loss instead of squared error; everything else as in :class:`GreedyMiserRegressor`. Trees
@@ -104,47 +109,8 @@ class GreedyMiserClassifier(CostAwareClassifier, TradeOff):
         "scoring": [StrOptions({"loss", "accuracy"}), callable],
     }
 
-    def __init__(
-        self,
-        lam: float | str = 0.0,
-        *,
-        costs: Any = None,
-        leaves: str = "vector",
-        loss: str = "auto",
-        n_rounds: int = 200,
-        learning_rate: float | str = "auto",
-        max_depth: int = 6,
-        min_samples_leaf: int = 20,
-        lam_scale: str = "mean",
-        penalty: str = "model",
-        preset: str = "default",
-        newton: bool | str = "auto",
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        validation_fraction: float | str | None = "auto",
-        patience: int | str | None = "auto",
-        scoring: str | Callable[..., float] = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            lam=lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
-            max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
-            penalty=penalty, preset=preset, newton=newton, subsample=subsample,
-            max_features=max_features, validation_fraction=validation_fraction,
-            patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-            categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.leaves = leaves
-        self.class_weight = class_weight
-        self.calibrate = calibrate
+    leaves: str = "vector"
+    loss: str = "auto"
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None

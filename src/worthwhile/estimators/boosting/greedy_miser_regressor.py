@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators._shared.queries import RankingScore, queries_of
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.boosting._lambdarank import LambdaRank
@@ -43,6 +44,8 @@ NOT_KEPT = "own"
 """What a model file says instead of a loss of the user's own."""
 
 
+@with_old_names
+@dataclass(eq=False, repr=False, kw_only=True)
 class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
     """Boosted regression trees that pay for the features they are the first to use.
 
@@ -176,44 +179,9 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         "power": [Interval(Real, 1, 2, closed="neither")],
     }
 
-    def __init__(
-        self,
-        lam: float | str = 0.0,
-        *,
-        costs: Any = None,
-        loss: Any = "squared",
-        quantile: float = 0.5,
-        power: float = 1.5,
-        n_rounds: int = 200,
-        learning_rate: float | str = "auto",
-        max_depth: int = 6,
-        min_samples_leaf: int = 20,
-        lam_scale: str = "mean",
-        penalty: str = "model",
-        preset: str = "default",
-        newton: bool | str = "auto",
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        validation_fraction: float | str | None = "auto",
-        patience: int | str | None = "auto",
-        scoring: str | Callable[..., float] = "loss",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        super().__init__(
-            lam=lam, costs=costs, loss=loss, n_rounds=n_rounds, learning_rate=learning_rate,
-            max_depth=max_depth, min_samples_leaf=min_samples_leaf, lam_scale=lam_scale,
-            penalty=penalty, preset=preset, newton=newton, subsample=subsample,
-            max_features=max_features, validation_fraction=validation_fraction,
-            patience=patience, scoring=scoring, warm_start=warm_start, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose, categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.quantile = quantile
-        self.power = power
+    loss: Any = "squared"
+    quantile: float = 0.5
+    power: float = 1.5
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None

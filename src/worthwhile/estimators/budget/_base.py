@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
@@ -18,6 +19,7 @@ from worthwhile._progress import progress
 from worthwhile.columns.table import dense
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
+from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import MOST_STAGES, Training
@@ -48,29 +50,30 @@ CONSTRAINTS: dict[str, list[Any]] = {
 """Of the parameters that both have."""
 
 
-class BudgetModel(CostAware):
+@dataclass(eq=False, repr=False)
+class BudgetModel(TrainingParameters, CostAware):
     """A whole frontier from one training, and one of its points in use."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     every_stage_differs: ClassVar[bool] = True
-    frontier_: pd.DataFrame
-    n_stages_: int
-    training_stages_: int
-    point_: int
-    _training: Training
-    _truth: tuple[Array, Floats]
-    _sample: Floats
+    frontier_: pd.DataFrame = field(init=False)
+    n_stages_: int = field(init=False)
+    training_stages_: int = field(init=False)
+    point_: int = field(init=False)
+    _training: Training = field(init=False)
+    _truth: tuple[Array, Floats] = field(init=False)
+    _sample: Floats = field(init=False)
 
-    budget: Any
-    errors: Any
-    n_trees: int
-    cross_validated: bool
-    confidence: float
-    max_stages: int | None
-    time_limit: float | None
-    verbose: int
-    n_jobs: int | None
-    random_state: Any
+    budget: Any = None
+    _: KW_ONLY
+    errors: Any = None
+    n_trees: int = 48
+    cross_validated: bool = True
+    confidence: float = 0.95
+    max_stages: int | None = None
+    time_limit: float | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @abstractmethod
     def _payoff(self, truth: Array, weight: Floats) -> Payoff:

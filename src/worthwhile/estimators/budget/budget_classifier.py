@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import budget_quanta, read_errors
+from worthwhile.estimators._shared.parameters import ClassParameters
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
@@ -19,7 +21,8 @@ from worthwhile.policy.output import Output
 Floats = npt.NDArray[np.float64]
 
 
-class BudgetClassifier(BudgetModel, CostAwareClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
     """Answers that are worth their price: the whole frontier from one training.
 
     A library of feature sets, each with a forest, and rules that lead every case from small sets
@@ -114,44 +117,8 @@ class BudgetClassifier(BudgetModel, CostAwareClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
-    def __init__(
-        self,
-        budget: Any = None,
-        *,
-        costs: Any = None,
-        errors: Any = None,
-        worth: Any = None,
-        refer: Any = None,
-        n_trees: int = 48,
-        cross_validated: bool = True,
-        confidence: float = 0.95,
-        max_stages: int | None = None,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.errors = errors
-        self.worth = worth
-        self.refer = refer
-        self.n_trees = n_trees
-        self.cross_validated = cross_validated
-        self.confidence = confidence
-        self.max_stages = max_stages
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    worth: Any = None
+    refer: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetClassifier:
         """Learn the whole frontier.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from worthwhile.policy.output import Output
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetRegressor(BudgetModel, CostAwareRegressor):
     """Numbers that are worth their price: the whole frontier from one training.
 
@@ -95,38 +97,7 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         "loss": [StrOptions({"squared", "absolute"})],
     }
 
-    def __init__(
-        self,
-        budget: Any = None,
-        *,
-        costs: Any = None,
-        errors: Any = None,
-        loss: str = "squared",
-        n_trees: int = 48,
-        cross_validated: bool = True,
-        confidence: float = 0.95,
-        max_stages: int | None = None,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.errors = errors
-        self.loss = loss
-        self.n_trees = n_trees
-        self.cross_validated = cross_validated
-        self.confidence = confidence
-        self.max_stages = max_stages
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    loss: str = "squared"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetRegressor:
         """Learn the whole frontier.

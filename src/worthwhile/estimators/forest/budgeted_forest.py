@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,8 +20,9 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, budget_quanta
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
-from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.deprecation import once, with_old_names
 from worthwhile.estimators._shared.held_out_choice import choose_point
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import read_validation, split_rows
 from worthwhile.estimators._shared.weights import drop_weightless, exact_weight, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -45,7 +47,9 @@ PILOT = 4
 """Trees grown both ways when validation rows decide how."""
 
 
-class BudgetedForestClassifier(CostAwareClassifier):
+@with_old_names
+@dataclass(eq=False, repr=False)
+class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareClassifier):
     """A forest whose trees are cheap to walk, with as many of them as the budget pays for.
 
     Every split takes the feature with the least price per impurity taken away from its worse side.
@@ -155,16 +159,16 @@ class BudgetedForestClassifier(CostAwareClassifier):
         "max_depth",
     )
     _renamed: ClassVar[dict[str, str]] = {"max_trees": "n_trees"}
-    policy_: TreePolicy
-    trace_: pd.DataFrame
-    alphas_: pd.DataFrame | None
-    alpha_: float
-    price_power_: float
-    criterion_: str
-    bootstrap_: bool
-    bills_: list[int]
-    n_validation_: int
-    rest_: TreePolicy | None
+    policy_: TreePolicy = field(init=False)
+    trace_: pd.DataFrame = field(init=False)
+    alphas_: pd.DataFrame | None = field(init=False)
+    alpha_: float = field(init=False)
+    price_power_: float = field(init=False)
+    criterion_: str = field(init=False)
+    bootstrap_: bool = field(init=False)
+    bills_: list[int] = field(init=False)
+    n_validation_: int = field(init=False)
+    rest_: TreePolicy | None = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
@@ -185,50 +189,21 @@ class BudgetedForestClassifier(CostAwareClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        budget: float | str = "auto",
-        *,
-        costs: Any = None,
-        alpha: Any = 0.0,
-        n_trees: int = 40,
-        impurity: Any = "pairs",
-        power: float = 2,
-        criterion: str = "auto",
-        thresholds: str = "random",
-        n_thresholds: Any = "auto",
-        bootstrap: bool | str = "auto",
-        free_on_path: bool = False,
-        price_power: float | str = "auto",
-        max_depth: int | None = None,
-        class_weight: Any = None,
-        validation_fraction: float | None = 0.1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.calibrate = calibrate
-        self.alpha = alpha
-        self.n_trees = n_trees
-        self.impurity = impurity
-        self.power = power
-        self.criterion = criterion
-        self.thresholds = thresholds
-        self.n_thresholds = n_thresholds
-        self.bootstrap = bootstrap
-        self.free_on_path = free_on_path
-        self.price_power = price_power
-        self.max_depth = max_depth
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    budget: float | str = "auto"
+    _: KW_ONLY
+    alpha: Any = 0.0
+    n_trees: int = 40
+    impurity: Any = "pairs"
+    power: float = 2
+    criterion: str = "auto"
+    thresholds: str = "random"
+    n_thresholds: Any = "auto"
+    bootstrap: bool | str = "auto"
+    free_on_path: bool = False
+    price_power: float | str = "auto"
+    max_depth: int | None = None
+    validation_fraction: float | None = 0.1
+    random_state: Any = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None

@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_float
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.forest._forward_exits import exit_levels, joint_votes, spaced, with_exits
@@ -44,7 +45,8 @@ LEAVING = (0.75, 0.5, 0.25)
 before it, nothing between all and none of them is best for any worth, but budgets lie there."""
 
 
-class ForwardForestClassifier(CostAwareClassifier):
+@dataclass(eq=False, repr=False)
+class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClassifier):
     """A random forest on the first features of one list; the list puts first what adds most per price.
 
     Features are chosen one after the other: the next is the one whose rise in out-of-bag
@@ -124,12 +126,12 @@ class ForwardForestClassifier(CostAwareClassifier):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("n_features", "worth", "price_power")
     every_stage_differs: ClassVar[bool] = True
-    order_: list[Any]
-    stages_: pd.DataFrame
-    n_stages_: int
-    trace_: pd.DataFrame
-    _forests: dict[int, TreePolicy]
-    _plans: list[_Plan]
+    order_: list[Any] = field(init=False)
+    stages_: pd.DataFrame = field(init=False)
+    n_stages_: int = field(init=False)
+    trace_: pd.DataFrame = field(init=False)
+    _forests: dict[int, TreePolicy] = field(init=False)
+    _plans: list[_Plan] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [None, Interval(Integral, 0, None, closed="left")],
@@ -141,34 +143,13 @@ class ForwardForestClassifier(CostAwareClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_features: int | None = None,
-        *,
-        worth: float | None = None,
-        costs: Any = None,
-        price_power: float = 1.0,
-        n_trees: int = 100,
-        n_search_trees: int = 20,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.worth = worth
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.price_power = price_power
-        self.n_trees = n_trees
-        self.n_search_trees = n_search_trees
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_features: int | None = None
+    _: KW_ONLY
+    worth: float | None = None
+    price_power: float = 1.0
+    n_trees: int = 100
+    n_search_trees: int = 20
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ForwardForestClassifier:
         """Put the features in order, and train a forest for each length of the list.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_floats
 from worthwhile.estimators._shared.covering import covering, sample
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import (
     code_labels,
     development_rows,
@@ -38,7 +40,8 @@ from worthwhile.policy.trees import TreePolicy
 Floats = npt.NDArray[np.float64]
 
 
-class PrunedForestClassifier(CostAwareClassifier):
+@dataclass(eq=False, repr=False)
+class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClassifier):
     """A forest cut back where what a subtree gains is not worth what its features cost.
 
     All trees are pruned together: a feature that several trees read is paid for once per row.
@@ -126,11 +129,11 @@ class PrunedForestClassifier(CostAwareClassifier):
     """
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
-    policy_: TreePolicy
-    objective_: float
-    n_iter_: int
-    gap_: float
-    trace_: pd.DataFrame
+    policy_: TreePolicy = field(init=False)
+    objective_: float = field(init=False)
+    n_iter_: int = field(init=False)
+    gap_: float = field(init=False)
+    trace_: pd.DataFrame = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -143,38 +146,15 @@ class PrunedForestClassifier(CostAwareClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        forest: Any = None,
-        lam: float = 0.001,
-        *,
-        costs: Any = None,
-        solver: str = "auto",
-        errors: str = "in-bag",
-        keep_levels: int = 0,
-        validation_fraction: float = 0.3,
-        max_iter: int = 50,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.forest = forest
-        self.lam = lam
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.solver = solver
-        self.errors = errors
-        self.keep_levels = keep_levels
-        self.validation_fraction = validation_fraction
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    forest: Any = None
+    lam: float = 0.001
+    _: KW_ONLY
+    solver: str = "auto"
+    errors: str = "in-bag"
+    keep_levels: int = 0
+    validation_fraction: float = 0.3
+    max_iter: int = 50
+    random_state: Any = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None

@@ -7,7 +7,7 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from worthwhile.columns import Columns
 from worthwhile.columns.table import dense
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import read_validation
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
@@ -64,18 +65,18 @@ ADAPT_CONSTRAINTS: dict[str, list[Any]] = {
 """What both ADAPTs may be given for their trade-off."""
 
 
-class GatedClassifier(CostAwareClassifier, ABC):
+@dataclass(eq=False, repr=False)
+class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, ABC):
     """Base of the classifiers with a gate, a cheap model and an existing one."""
 
-    policy_: GatePolicy
+    policy_: GatePolicy = field(init=False)
     _style = "columns"
-    trace_: pd.DataFrame
-    point_: dict[str, Any]
-    class_weight: Any
+    trace_: pd.DataFrame = field(init=False)
+    point_: dict[str, Any] = field(init=False)
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")
     every_stage_differs: ClassVar[bool] = True
-    saved_: float | None
-    n_stages_: int
+    saved_: float | None = field(init=False)
+    n_stages_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [None, Interval(Real, 0, None, closed="left")],
@@ -87,28 +88,14 @@ class GatedClassifier(CostAwareClassifier, ABC):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        existing: Any,
-        *,
-        costs: Any,
-        budget: float | None,
-        max_drop: float | None,
-        validation_fraction: float,
-        out_of_fold: bool,
-        random_state: Any,
-        n_jobs: int | None,
-        verbose: int,
-    ) -> None:
-        self.existing = existing
-        self.costs = costs
-        self.budget = budget
-        self.max_drop = max_drop
-        self.validation_fraction = validation_fraction
-        self.out_of_fold = out_of_fold
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    existing: Any = None
+    _: KW_ONLY
+    budget: float | None = None
+    max_drop: float | None = None
+    validation_fraction: float = 0.2
+    out_of_fold: bool = True
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
+from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.gates._base import (
@@ -41,6 +43,8 @@ LENGTHS, COARSE_LENGTHS = (0.25, 0.5, 1.0), (0.25, 0.5)
 """Shares of the rounds after which a sweep looks at a model; few rows need fewer."""
 
 
+@with_old_names
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaptiveBoostingClassifier(GatedClassifier):
     """ADAPT-GBRT: keep the accurate model you have, and stop paying for it on the easy rows.
 
@@ -156,7 +160,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     """
 
     _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
-    depth_: int
+    depth_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
@@ -170,52 +174,16 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        existing: Any = None,
-        *,
-        p_full: float | str = "auto",
-        gamma: float | str = "auto",
-        costs: Any = None,
-        n_rounds: int = 100,
-        learning_rate: float = 0.2,
-        max_depth: int | str = "auto",
-        min_samples_leaf: int = 10,
-        leaves: str = "vector",
-        newton: bool = True,
-        constraint: str = "at_most",
-        max_iter: int = 10,
-        budget: float | None = None,
-        max_drop: float | None = None,
-        validation_fraction: float = 0.2,
-        out_of_fold: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.p_full = p_full
-        self.gamma = gamma
-        self.n_rounds = n_rounds
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.leaves = leaves
-        self.newton = newton
-        self.constraint = constraint
-        self.max_iter = max_iter
+    p_full: float | str = "auto"
+    gamma: float | str = "auto"
+    n_rounds: int = 100
+    learning_rate: float = 0.2
+    max_depth: int | str = "auto"
+    min_samples_leaf: int = 10
+    leaves: str = "vector"
+    newton: bool = True
+    constraint: str = "at_most"
+    max_iter: int = 10
 
     _style = "order"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -53,6 +53,7 @@ PATH_ITERATIONS = 10
 """Alternations per model of a sweep, each of which starts from the one before."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaptiveLinearClassifier(GatedClassifier):
     """ADAPT-LIN: keep the accurate model you have, and stop paying for it on the easy rows.
 
@@ -162,7 +163,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
     {'cheap': 0.48, 'existing': 0.52, 'all': 1.0}
     """
 
-    n_iter_: int
+    n_iter_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
@@ -173,46 +174,13 @@ class AdaptiveLinearClassifier(GatedClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        existing: Any = None,
-        *,
-        p_full: float | str = "auto",
-        gamma: float | str = "auto",
-        costs: Any = None,
-        distance: str = "kl",
-        kappa: float = 1.0,
-        constraint: str = "at_most",
-        refit_supports: bool = True,
-        budget: float | None = None,
-        max_drop: float | None = None,
-        validation_fraction: float = 0.2,
-        out_of_fold: bool = True,
-        max_iter: int = 50,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.p_full = p_full
-        self.gamma = gamma
-        self.distance = distance
-        self.kappa = kappa
-        self.constraint = constraint
-        self.refit_supports = refit_supports
-        self.max_iter = max_iter
+    p_full: float | str = "auto"
+    gamma: float | str = "auto"
+    distance: str = "kl"
+    kappa: float = 1.0
+    constraint: str = "at_most"
+    refit_supports: bool = True
+    max_iter: int = 50
 
     def _check(self) -> None:
         super()._check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -45,6 +46,7 @@ COARSE_CUTS = 6
 """Truncations of a support, where a sweep is coarse."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class L1GateClassifier(GatedClassifier):
     """The L1 baseline of ADAPT: what a gate is worth when nothing is optimised jointly.
 
@@ -132,38 +134,9 @@ class L1GateClassifier(GatedClassifier):
         "correct_weight": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        existing: Any = None,
-        *,
-        C: float | str = "auto",
-        n_features: int | None = None,
-        correct_weight: float | str = "auto",
-        costs: Any = None,
-        budget: float | None = None,
-        max_drop: float | None = None,
-        validation_fraction: float = 0.2,
-        out_of_fold: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            existing, costs=costs, budget=budget, max_drop=max_drop, n_jobs=n_jobs,
-            validation_fraction=validation_fraction, out_of_fold=out_of_fold,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.C = C
-        self.n_features = n_features
-        self.correct_weight = correct_weight
+    C: float | str = "auto"
+    n_features: int | None = None
+    correct_weight: float | str = "auto"
 
     def _is_swept(self) -> bool:
         named = self.budget is not None or self.max_drop is not None

@@ -12,6 +12,7 @@ import pandas as pd
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.held_out_choice import choose_point
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import code_labels
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier, CostAwareRegressor
@@ -28,7 +29,7 @@ from worthwhile.estimators.linear._targets import (
 from worthwhile.policy.linear_tree import LinearTreePolicy
 
 
-class LinearTreeBase(CostAware, ABC):
+class LinearTreeBase(TrainingParameters, CostAware, ABC):
     """A tree of linear models."""
 
     policy_: LinearTreePolicy
@@ -89,10 +90,8 @@ class LinearTreeBase(CostAware, ABC):
         """Train on the rows given, prune on ``held`` = (X, y in the units of the outputs) or None."""
 
 
-class LinearTreeClassifier(CostAwareClassifier, LinearTreeBase):
+class LinearTreeClassifier(ClassParameters, CostAwareClassifier, LinearTreeBase):
     """A tree of linear models that answers with classes."""
-
-    class_weight: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Train the tree.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,8 +20,9 @@ from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.estimators._shared.covering import mean_bill, sample
-from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.deprecation import once, with_old_names
 from worthwhile.estimators._shared.held_out_choice import choose_point
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
@@ -57,7 +58,9 @@ ROUNDS = 10
 """Rounds spent on each stage alone."""
 
 
-class CascadeClassifier(CostAwareClassifier):
+@with_old_names
+@dataclass(eq=False, repr=False)
+class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier):
     """Cronus: a chain of stages, each a sparse linear model over boosted trees.
 
     Trees are grown first, without regard to prices. Then all stages choose among them together:
@@ -155,11 +158,11 @@ class CascadeClassifier(CostAwareClassifier):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"n_trees": "n_rounds"}
-    policy_: CascadePolicy
-    objective_: list[float]
-    n_iter_: int
-    lam_: float
-    trace_: pd.DataFrame
+    policy_: CascadePolicy = field(init=False)
+    objective_: list[float] = field(init=False)
+    n_iter_: int = field(init=False)
+    lam_: float = field(init=False)
+    trace_: pd.DataFrame = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_stages": [Interval(Integral, 1, 50, closed="both")],
@@ -179,48 +182,20 @@ class CascadeClassifier(CostAwareClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_stages: int = 4,
-        lam: float | str = "auto",
-        rho: float = 0.0001,
-        *,
-        costs: Any = None,
-        n_rounds: int = 100,
-        max_depth: int = 3,
-        learning_rate: float = 0.1,
-        min_samples_leaf: int = 20,
-        tau: float = 0.2,
-        leaving: float | None = None,
-        anchor: float = 10.0,
-        class_weight: Any = None,
-        tol: float = 1e-5,
-        max_iter: int = 50,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.n_stages = n_stages
-        self.lam = lam
-        self.rho = rho
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.calibrate = calibrate
-        self.n_rounds = n_rounds
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.min_samples_leaf = min_samples_leaf
-        self.tau = tau
-        self.leaving = leaving
-        self.anchor = anchor
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_stages: int = 4
+    lam: float | str = "auto"
+    rho: float = 0.0001
+    _: KW_ONLY
+    n_rounds: int = 100
+    max_depth: int = 3
+    learning_rate: float = 0.1
+    min_samples_leaf: int = 20
+    tau: float = 0.2
+    leaving: float | None = None
+    anchor: float = 10.0
+    tol: float = 1e-5
+    max_iter: int = 50
+    random_state: Any = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, grades: Any = None

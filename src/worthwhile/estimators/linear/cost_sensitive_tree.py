@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.covering import bill_of, sample
+from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.linear._base import (
     LinearTreeBase,
     LinearTreeClassifier,
@@ -25,14 +27,15 @@ FEW_ROWS, FEW_ROUNDS = 1000, 10
 """Rows that bills for a grid are looked at with; rounds of the models that "auto" chooses from."""
 
 
+@dataclass(eq=False, repr=False)
 class _CostSensitiveTree(LinearTreeBase):
     """Parameters and training of both kinds."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"depth": "max_depth"}
-    objective_: list[float]
-    n_iter_: int
-    lam_: float
+    objective_: list[float] = field(init=False)
+    n_iter_: int = field(init=False)
+    lam_: float = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -47,36 +50,16 @@ class _CostSensitiveTree(LinearTreeBase):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        lam: float | str = "auto",
-        *,
-        costs: Any = None,
-        rho: float = 0.0001,
-        max_depth: int = 5,
-        tau: float = 0.2,
-        solver: str = "block",
-        tol: float = 1e-5,
-        max_iter: int = 50,
-        validation_fraction: float | None = 0.1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.rho = rho
-        self.max_depth = max_depth
-        self.tau = tau
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    lam: float | str = "auto"
+    _: KW_ONLY
+    rho: float = 0.0001
+    max_depth: int = 5
+    tau: float = 0.2
+    solver: str = "block"
+    tol: float = 1e-5
+    max_iter: int = 50
+    validation_fraction: float | None = 0.1
+    random_state: Any = None
 
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
@@ -114,6 +97,8 @@ class _CostSensitiveTree(LinearTreeBase):
         return lam_points(bill, costs, dearest=float(np.sqrt(self.max_depth)))
 
 
+@with_old_names
+@dataclass(eq=False, repr=False)
 class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     """CSTC for classification: all nodes of the tree trained together, the slow reference.
 
@@ -194,34 +179,9 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     [True, True, False, False]
     """
 
-    def __init__(
-        self,
-        lam: float | str = "auto",
-        *,
-        costs: Any = None,
-        rho: float = 0.0001,
-        max_depth: int = 5,
-        tau: float = 0.2,
-        solver: str = "block",
-        tol: float = 1e-5,
-        max_iter: int = 50,
-        validation_fraction: float | None = 0.1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            lam, costs=costs, rho=rho, max_depth=max_depth, tau=tau, solver=solver, tol=tol,
-            max_iter=max_iter, validation_fraction=validation_fraction, random_state=random_state,
-            n_jobs=n_jobs, categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.class_weight = class_weight
-        self.calibrate = calibrate
 
-
+@with_old_names
+@dataclass(eq=False, repr=False)
 class CostSensitiveTreeRegressor(LinearTreeRegressor, _CostSensitiveTree):
     """CSTC for regression with one or several targets; see :class:`CostSensitiveTreeClassifier`.
 

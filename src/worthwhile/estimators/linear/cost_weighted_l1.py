@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.proximal import PricePenalty
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
@@ -33,14 +35,15 @@ from worthwhile.policy.linear_tree import LinearTree, LinearTreePolicy
 from worthwhile.policy.output import Output
 
 
-class _CostWeightedL1(CostAware):
+@dataclass(eq=False, repr=False)
+class _CostWeightedL1(TrainingParameters, CostAware):
     """Parameters of both kinds."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
-    policy_: LinearTreePolicy
+    policy_: LinearTreePolicy = field(init=False)
     _style = "columns"
-    trace_: pd.DataFrame
-    n_iter_: int
+    trace_: pd.DataFrame = field(init=False)
+    n_iter_: int = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -50,26 +53,11 @@ class _CostWeightedL1(CostAware):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        *,
-        costs: Any = None,
-        n_path: int = 10,
-        tol: float = 1e-10,
-        max_iter: int = 5000,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.n_path = n_path
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    lam: float = 0.01
+    _: KW_ONLY
+    n_path: int = 10
+    tol: float = 1e-10
+    max_iter: int = 5000
 
     def _along(self, X: Any, y: Any, models: list[tuple[float, LinearTreePolicy]]) -> None:
         """Keep the last model, and what each on the way costs and scores."""
@@ -95,7 +83,8 @@ class _CostWeightedL1(CostAware):
         return [{"lam": float(f"{lam:.6g}")} for lam in found]
 
 
-class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
+@dataclass(eq=False, repr=False)
+class CostWeightedL1Classifier(ClassParameters, CostAwareClassifier, _CostWeightedL1):
     """Logistic regression in which every coefficient is penalised by its feature's price.
 
     Minimises the mean log-loss plus ``lam`` times the sum of price times |coefficient| on
@@ -149,27 +138,6 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
     [[True, False, False]]
     """
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        *,
-        costs: Any = None,
-        n_path: int = 10,
-        tol: float = 1e-10,
-        max_iter: int = 5000,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            lam, costs=costs, n_path=n_path, tol=tol, max_iter=max_iter, n_jobs=n_jobs,
-            categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CostWeightedL1Classifier:
         """Follow the path of penalties down to ``lam``.
 
@@ -213,6 +181,7 @@ class CostWeightedL1Classifier(CostAwareClassifier, _CostWeightedL1):
         return self._grid(X, y, Y, 0.25 if Y.shape[1] == 1 else 0.5)
 
 
+@dataclass(eq=False, repr=False)
 class CostWeightedL1Regressor(LinearRegressor, _CostWeightedL1):
     """Least squares in which every coefficient is penalised by its feature's price.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import MOST_QUANTA, Costs, budget_quanta
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
+from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.linear._astc_certificate import certificate_frame
 from worthwhile.estimators.linear._astc_grow import AstcSettings, Problem, as_tree, grow
 from worthwhile.estimators.linear._astc_inputs import TreeInputs
@@ -33,13 +35,14 @@ AUTO_POINTS = 7
 """Budgets that "auto" chooses from, besides everything."""
 
 
+@dataclass(eq=False, repr=False)
 class _SubmodularTree(LinearTreeBase):
     """Parameters and training of both kinds."""
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     _renamed: ClassVar[dict[str, str]] = {"depth": "max_depth"}
-    certificates_: pd.DataFrame
-    budget_: Any
+    certificates_: pd.DataFrame = field(init=False)
+    budget_: Any = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="both"), "array-like", StrOptions({"auto"})],
@@ -56,42 +59,19 @@ class _SubmodularTree(LinearTreeBase):
         "n_jobs": [None, Integral],
     }
 
-    def __init__(
-        self,
-        budget: float | Sequence[float] | str = "auto",
-        *,
-        costs: Any = None,
-        max_depth: int = 5,
-        budget_per: str = "node",
-        routing: str = "hard",
-        tau: float | str = 1.0,
-        on_overflow: str = "skip",
-        engine: str = "auto",
-        trees: Any = None,
-        certify: bool = True,
-        min_weight: float = 20,
-        validation_fraction: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-    ) -> None:
-        self.budget = budget
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.max_depth = max_depth
-        self.budget_per = budget_per
-        self.routing = routing
-        self.tau = tau
-        self.on_overflow = on_overflow
-        self.engine = engine
-        self.trees = trees
-        self.certify = certify
-        self.min_weight = min_weight
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    budget: float | Sequence[float] | str = "auto"
+    _: KW_ONLY
+    max_depth: int = 5
+    budget_per: str = "node"
+    routing: str = "hard"
+    tau: float | str = 1.0
+    on_overflow: str = "skip"
+    engine: str = "auto"
+    trees: Any = None
+    certify: bool = True
+    min_weight: float = 20
+    validation_fraction: float | None = None
+    random_state: Any = None
 
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
@@ -189,6 +169,8 @@ class _SubmodularTree(LinearTreeBase):
         return [points[0], *alone, *points[1:]]
 
 
+@with_old_names
+@dataclass(eq=False, repr=False)
 class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     """ASTC for classification: a tree of sparse linear models that buys features as rows descend.
 
@@ -285,38 +267,9 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     'at least 60.8 % of the best fit for cost 2 among 3 features (submodularity ratio >= 0.935)'
     """
 
-    def __init__(
-        self,
-        budget: float | Sequence[float] | str = "auto",
-        *,
-        costs: Any = None,
-        max_depth: int = 5,
-        budget_per: str = "node",
-        routing: str = "hard",
-        tau: float | str = 1.0,
-        on_overflow: str = "skip",
-        engine: str = "auto",
-        trees: Any = None,
-        certify: bool = True,
-        min_weight: float = 20,
-        validation_fraction: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        super().__init__(
-            budget, costs=costs, max_depth=max_depth, budget_per=budget_per, routing=routing, tau=tau,
-            on_overflow=on_overflow, engine=engine, trees=trees, certify=certify, min_weight=min_weight,
-            validation_fraction=validation_fraction, random_state=random_state, n_jobs=n_jobs,
-            categorical=categorical, dates=dates,
-        )  # fmt: skip
-        self.class_weight = class_weight
-        self.calibrate = calibrate
 
-
+@with_old_names
+@dataclass(eq=False, repr=False)
 class SubmodularTreeRegressor(LinearTreeRegressor, _SubmodularTree):
     """ASTC for regression with one or several targets.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from worthwhile.core import links
+from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.policy.selection.rows import ForeignScorer, Layout, Linear
 
@@ -23,10 +25,16 @@ ALIKE = 1e-9
 """How far probabilities of a classifier may be from those of its weights."""
 
 
-class TakesClassifier(CostAwareClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TakesClassifier(ClassParameters, TrainingParameters, CostAwareClassifier):
     """What estimators with a data classifier share: one that is fitted stays as it is."""
 
-    classifier: Any
+    factors: Any = None
+    classifier: Any = None
+    masked: bool = True
+    adapt: bool | int = True
+    n_folds: int | None = 10
+    random_state: Any = None
 
     def _given(self, X: Floats, layout: Layout) -> Linear | ForeignScorer | None:
         """The classifier as a scorer over the factors, where it came fitted; None where it is to be trained."""

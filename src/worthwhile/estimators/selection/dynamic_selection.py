@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from sklearn.utils.validation import _deprecate_positional_args
 
 from worthwhile.costs import as_float, as_floats
 from worthwhile.estimators._shared.covering import bill_of, covering, sample
-from worthwhile.estimators._shared.deprecation import GONE_IN
+from worthwhile.estimators._shared.deprecation import GONE_IN, with_old_names
 from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.validation import development_rows, read_validation
 from worthwhile.estimators._shared.weights import copies_by_weight, drop_weightless, read_weight
@@ -56,6 +57,8 @@ GRID_ROWS, GRID_ROUNDS, GRID_FOLDS, GRID_FITS = 800, 2, 3, 30
 """Rows, rounds and folds of the policies whose bills make a grid, and how many of them, at most."""
 
 
+@with_old_names
+@dataclass(eq=False, repr=False)
 class DynamicSelectionClassifier(TakesClassifier):
     """Buys factor after factor, each chosen in view of the values bought before.
 
@@ -178,11 +181,11 @@ class DynamicSelectionClassifier(TakesClassifier):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
-    policy_: SelectionPolicy
+    policy_: SelectionPolicy = field(init=False)
     _style = "columns"
-    trace_: pd.DataFrame
-    factor_names_: list[Any]
-    lam_: float
+    trace_: pd.DataFrame = field(init=False)
+    factor_names_: list[Any] = field(init=False)
+    lam_: float = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -201,52 +204,16 @@ class DynamicSelectionClassifier(TakesClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        lam: float | str = "auto",
-        *,
-        costs: Any = None,
-        factors: Any = None,
-        classifier: Any = None,
-        masked: bool = True,
-        adapt: bool | int = True,
-        coaching: bool | str = True,
-        max_iter: int = 15,
-        eta: float | None = None,
-        n_folds: int | None = 10,
-        margin: str = "probability",
-        policy: str = "linear",
-        extra_lams: Sequence[float] = (),
-        max_examples: int = 30000,
-        validation_fraction: float = 0.2,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.lam = lam
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.factors = factors
-        self.classifier = classifier
-        self.masked = masked
-        self.adapt = adapt
-        self.coaching = coaching
-        self.max_iter = max_iter
-        self.eta = eta
-        self.n_folds = n_folds
-        self.margin = margin
-        self.policy = policy
-        self.extra_lams = extra_lams
-        self.max_examples = max_examples
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    lam: float | str = "auto"
+    _: KW_ONLY
+    coaching: bool | str = True
+    max_iter: int = 15
+    eta: float | None = None
+    margin: str = "probability"
+    policy: str = "linear"
+    extra_lams: Sequence[float] = ()
+    max_examples: int = 30000
+    validation_fraction: float = 0.2
 
     def fit(
         self, X: Any, y: Any, validation: Any = None, *, sample_weight: Any = None

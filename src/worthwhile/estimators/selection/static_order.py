@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -31,6 +32,7 @@ MOST_SUMS = 2**22
 """Sums of the data classifier that are held at a time while factors are tried."""
 
 
+@dataclass(eq=False, repr=False)
 class StaticOrderClassifier(TakesClassifier):
     """Buys the first factors of one fixed list for every case.
 
@@ -102,11 +104,11 @@ class StaticOrderClassifier(TakesClassifier):
     """
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("n_factors",)
-    policy_: StaticOrderPolicy
+    policy_: StaticOrderPolicy = field(init=False)
     _style = "columns"
-    trace_: pd.DataFrame
-    order_: list[Any]
-    factor_names_: list[Any]
+    trace_: pd.DataFrame = field(init=False)
+    order_: list[Any] = field(init=False)
+    factor_names_: list[Any] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "order": [StrOptions({"forward", "weight"})],
@@ -118,38 +120,10 @@ class StaticOrderClassifier(TakesClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        order: str = "forward",
-        *,
-        n_factors: int | None = None,
-        costs: Any = None,
-        factors: Any = None,
-        classifier: Any = None,
-        masked: bool = True,
-        adapt: bool = True,
-        n_folds: int | None = 10,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        categorical: Any = None,
-        dates: Any = None,
-        class_weight: Any = None,
-        calibrate: str | None = None,
-    ) -> None:
-        self.order = order
-        self.n_factors = n_factors
-        self.costs = costs
-        self.categorical = categorical
-        self.dates = dates
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.factors = factors
-        self.classifier = classifier
-        self.masked = masked
-        self.adapt = adapt
-        self.n_folds = n_folds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    order: str = "forward"
+    _: KW_ONLY
+    n_factors: int | None = None
+    adapt: bool = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StaticOrderClassifier:
         """Train the data classifier and put the factors in order.
