@@ -32,7 +32,7 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
 
     Parameters that are not listed (``lam``, ``costs``, ``n_rounds``, ``learning_rate``,
     ``max_depth``, ``min_samples_leaf``, ``lam_scale``, ``penalty``, ``subsample``, ``max_features``,
-    ``validation_fraction``, ``patience``, ``warm_start``, ``n_jobs``, ``random_state``, ``verbose``)
+    ``validation_fraction``, ``patience``, ``warm_start``, ``random_state``, ``verbose``)
     are those of the regressor, with the same defaults; of every class the same share of rows is held
     out.
 
@@ -53,6 +53,11 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
         ``min_samples_leaf`` rows.
     scoring : {"loss", "accuracy"} or callable, default="loss"
         What the best round is best in; a callable gets class numbers and raw scores.
+    categorical, dates : lists of columns, optional
+        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
+        do not say so.
+    n_jobs : int, optional
+        Threads; None means all cores. The model does not depend on it.
     class_weight : dict or "balanced", optional
         Weights of the classes by label; "balanced" gives all classes the same. They multiply
         ``sample_weight``, and count on held-out rows too, not on those given as ``validation``.
@@ -64,19 +69,8 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
     Attributes
     ----------
     trace_ : DataFrame
-        One line per round, as for the regressor; losses are mean log-losses.
-    purchase_order_ : list of int
-        Columns in the order in which they were first bought.
-    feature_importances_ : float64 array (d,)
-        What the splits on each feature gained: the mean squared gradient of a row, halved, before and
-        after, added over the trees. :meth:`importances` has what features cost, in money, and what
-        they change, on rows of your choice.
-    n_rounds_ : int
-        Rounds kept.
-    seed_ : int
-        Seed that the samples were drawn from.
-    lam_, learning_rate_ : float
-        The ``lam`` and the learning rate in use.
+        One line per round, as for the regressor, whose other attributes these are too; losses are mean
+        log-losses.
 
     Notes
     -----

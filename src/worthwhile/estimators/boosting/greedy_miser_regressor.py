@@ -62,9 +62,6 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         fifth, or ``validation``), and trains it on all rows.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     loss : str or object, default="squared"
         "squared": squared error of each row, as in the paper. "absolute": absolute error, medians.
         "quantile": pinball loss of ``quantile``. "poisson": counts. "tweedie": amounts with many
@@ -118,10 +115,10 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         query (with ``qid``), or ``scoring(y, prediction)``, larger is better.
     warm_start : bool, default=False
         Let ``fit`` go on from the fitted model, which remembers what was bought.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of the samples.
+    categorical, dates, n_jobs
+        As in :class:`GreedyMiserClassifier`, where they are described.
     verbose : int, default=0
         1 shows progress on stderr. An interrupt keeps the rounds that were complete.
 

@@ -35,44 +35,22 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         standard error of the best.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     errors : number, optional
         Price of one unit of the loss, in the unit of the prices of features: the point in use has the
         least total.
     loss : {"squared", "absolute"}, default="squared"
         What an error counts for.
-    n_trees : int, default=48
-        Trees of a forest.
-    cross_validated : bool, default=True
-        Whether up to 5,000 rows are held out in turn, so that ``frontier_`` says what new rows will
-        cost and be worth. Without it training is several times faster and the figures flatter: for
-        those who measure on rows of their own.
-    confidence : float, default=0.95
-        Certainty that the mean bill of new rows stays within the budget.
-    max_stages, time_limit : int and seconds, optional
-        Where training stops early: after so many stages, or with the stage in which the time is over.
-        Stages are further lists of purchases, lists for parts of the rows, and the folds that the
-        figures of ``frontier_`` come from; the first list, its forests and a first fold are always made.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
-    random_state : int, RandomState or None
-        Seed of everything random.
-    verbose : int, default=0
-        1 shows progress on stderr, with the time that remains.
+    categorical, dates, n_trees, cross_validated, confidence, max_stages, time_limit
+    n_jobs, random_state, verbose
+        As in :class:`BudgetClassifier`, where they are described.
 
     Attributes
     ----------
     frontier_ : DataFrame
         As for classes; the score is the share of the mean's loss that is gone (for squares: R2), or
         minus the price of the loss.
-    point_ : int
-        Line of the point in use.
-    n_stages_ : int
-        Number of lines.
-    training_stages_ : int
-        Stages of the training: ``max_stages`` of so many gives the same model without a limit of time.
+    point_, n_stages_, training_stages_ : int
+        As for classes.
 
     Notes
     -----

@@ -63,9 +63,6 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         ``price_power`` chooses. See :meth:`at`.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     alpha : number, sequence of numbers or "validation", default=0.0
         Threshold of the Pairs impurity: larger values stop trees earlier, which makes them cheaper.
         Of several values (the paper's ten for "validation") the one with the best validation score
@@ -102,18 +99,13 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         held out: the cheapest within one standard error of the best, or, under a budget, the best.
     max_depth : int, optional
         Levels of splits; None means until leaves are pure.
-    class_weight : dict or "balanced", optional
-        Weights of the classes, multiplied with ``sample_weight``.
     validation_fraction : float or None, default=0.1
         Share of the rows held out to measure bills and scores when ``fit`` gets no validation set.
         None: all rows train and measure.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of hold-out, bootstrap and thresholds.
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -66,22 +66,16 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         left of it costs more than it is expected to gain. None is never.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is used from the start.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     price_power : float, default=1.0
         Gains are divided by the price to this power: 0 looks at the gain alone.
     n_trees : int, default=100
         Trees of a forest.
     n_search_trees : int, default=20
         Trees of the forests that say what a feature adds.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of the forests.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

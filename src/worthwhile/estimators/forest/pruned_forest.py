@@ -58,9 +58,6 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
         Error that one unit of money is worth.
     costs : Costs, mapping or array, optional
         Prices of the features; None means those of ``forest``, or 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     solver : {"auto", "cut", "dual"}, default="auto"
         "cut": exact, by minimum cut. "dual": dual ascent with dynamic programming, for large
         problems; ``gap_`` tells how far from the best it may be. "auto" chooses by size.
@@ -77,13 +74,10 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
         validation set.
     max_iter : int, default=50
         Iterations of the dual ascent.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
         Seed of the hold-out, and of a forest trained here.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -55,11 +55,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     Parameters
     ----------
     existing : fitted classifier or (function, features), optional
-        A fitted scikit-learn classifier or pipeline, one of this library's classifiers (also
-        another gated one, for several stages), a :class:`~worthwhile.PricedModel`, or a pair of a
-        function from rows to class probabilities (columns in the order of the sorted labels) and
-        the list of the features it reads. It is never trained, and stays fitted when cloned. None
-        trains a random forest.
+        As for :class:`~worthwhile.AdaptiveLinearClassifier`; None trains a random forest.
     p_full : float or "auto", default="auto"
         Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
         score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
@@ -68,11 +64,6 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     gamma : float or "auto", default="auto"
         What one unit of money is worth in units of the gain: Greedy Miser's ``lam``. "auto" beside
         a number for ``p_full`` is 0.
-    costs : Costs, mapping or array, optional
-        Prices. None takes those of the existing model if it has some, else 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     n_rounds : int, default=100
         Rounds of both ensembles.
     learning_rate : float, default=0.2
@@ -90,36 +81,12 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         Whether the mean probability may stay below ``p_full``.
     max_iter : int, default=10
         Outer iterations at most: shares, then both ensembles anew.
-    budget : float, optional
-        Mean bill per row. If given, ``p_full`` and ``gamma`` are ignored: a sweep of both is
-        trained and the most accurate model within the budget on validation rows is kept.
-    max_drop : float, optional
-        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
-        sweep the cheapest model that keeps to it. The best of many models looks better than it is
-        on the rows that chose it, so halves of the validation rows choose for each other; where
-        nothing keeps to it, every row is sent on.
-    validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where there is a sweep and no
-        ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
-        which judges models trained without it; what is chosen is then trained on all rows.
-    out_of_fold : bool, default=True
-        Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
-        it knows these rows already and can be trained again; forests speak out of bag if they were
-        fitted with ``oob_score=True``. Otherwise the model itself is asked.
-    random_state : int or RandomState, optional
-        Seed of the forest and of the rows set aside.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
-    verbose : int, default=0
-        1 says on stderr what is saved.
+    budget, max_drop, validation_fraction, out_of_fold, verbose
+    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.AdaptiveLinearClassifier`, where they are described.
 
     Attributes
     ----------
-    saved_ : float or None
-        Share of the existing model's mean bill that is saved on validation rows; None without a sweep.
     trace_ : DataFrame
         One row per outer iteration: objective, mean share, share sent, and cost, score and features
         on training rows (validation rows where they were given). With ``budget`` or ``max_drop``: one
@@ -127,6 +94,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     point_ : dict
         ``p_full`` and ``gamma`` of the model in use; after a sweep also its ``rounds``, ``depth`` and
         the ``threshold`` of the gate's score; with ``max_drop`` the ``drop`` to be expected.
+    saved_ : float or None
+        As in :class:`~worthwhile.AdaptiveLinearClassifier`.
     depth_ : int
         Levels of splits of the trees of a sweep.
     n_iter_ : int

@@ -80,9 +80,6 @@ class AdaptiveLinearClassifier(GatedClassifier):
         beside a number for ``p_full`` is 0.01.
     costs : Costs, mapping or array, optional
         Prices. None takes those of the existing model if it has some, else 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     distance : {"kl", "lstsq"}, default="kl"
         How gate and ideal shares are compared: Kullback-Leibler, or squares of log-odds
         (ADAPT-LSTSQ).
@@ -115,9 +112,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
         Threads of the forest; None means all cores.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
     verbose : int, default=0
         1 says on stderr what is saved.
 

@@ -56,7 +56,7 @@ class L1GateClassifier(GatedClassifier):
     Parameters
     ----------
     existing : fitted classifier or (function, features), optional
-        As for :class:`~worthwhile.AdaptiveLinearClassifier`.
+        As for :class:`~worthwhile.AdaptiveLinearClassifier`; None trains a random forest.
     C : float or "auto", default="auto"
         Inverse strength of the L1 penalty, per sum of losses. "auto", where ``correct_weight`` is so
         too: a sweep, the cheapest that loses a point at most (two, with two standard errors); else 1.
@@ -65,44 +65,20 @@ class L1GateClassifier(GatedClassifier):
     correct_weight : float or "auto", default="auto"
         Weight, in training the gate, of the rows that the cheap model gets right; the others weigh
         1. The smaller, the more rows are sent on; 0 sends all. "auto" beside a number for ``C`` is 1.
-    costs : Costs, mapping or array, optional
-        Prices. None takes those of the existing model if it has some, else 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     budget : float, optional
         Mean bill per row. If given, the three parameters above are ignored: all are swept, and the
         most accurate model within the budget on validation rows is kept.
-    max_drop : float, optional
-        Accuracy that may be lost against the existing model, instead of ``budget``: of the same
-        sweep the cheapest model that keeps to it. The best of many models looks better than it is
-        on the rows that chose it, so halves of the validation rows choose for each other; where
-        nothing keeps to it, every row is sent on.
-    validation_fraction : float, default=0.2
-        Share of the training rows set aside to choose on, where there is a sweep and no
-        ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
-        which judges models trained without it; what is chosen is then trained on all rows.
-    out_of_fold : bool, default=True
-        Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
-        it knows these rows already and can be trained again; forests speak out of bag if they were
-        fitted with ``oob_score=True``. Otherwise the model itself is asked.
-    random_state : int or RandomState, optional
-        Seed of the forest and of the rows set aside.
-    n_jobs : int, optional
-        Threads of the forest; None means all cores.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
-    verbose : int, default=0
-        1 says on stderr what is saved.
+    max_drop, validation_fraction, out_of_fold, verbose
+    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.AdaptiveLinearClassifier`, where they are described.
 
     Attributes
     ----------
-    saved_ : float or None
-        Share of the existing model's mean bill that is saved on validation rows; None without a sweep.
     trace_ : DataFrame
         Cost, score, features and share sent on training rows; with ``budget`` or ``max_drop``,
         one row per model of the sweep, on validation rows.
+    saved_ : float or None
+        As in :class:`~worthwhile.AdaptiveLinearClassifier`.
     point_ : dict
         ``C`` and ``correct_weight`` of the model in use; with ``max_drop`` also the ``drop`` to be
         expected.

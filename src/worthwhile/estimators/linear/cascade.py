@@ -81,9 +81,6 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         Weight of the l1 term.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     n_rounds : int, default=100
         Trees to choose from. Training holds what each says about each row in memory.
     max_depth : int, default=3
@@ -100,19 +97,14 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
     anchor : number, default=10.0
         How strongly, at the end, the weights of the trees are pulled to those they had in the
         booster, in units of a tree's variance; 0 is plain least squares.
-    class_weight : {"balanced"}, dict or None, default=None
-        Weights by class; "balanced" gives both classes the same total weight.
     tol : number, default=1e-5
         Stop when a round over the stages lowers the objective by less than this share.
     max_iter : int, default=50
         Most rounds.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int, optional
         Accepted for uniformity: nothing is random.
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        Probabilities that hold on new rows, as in :class:`~worthwhile.GreedyMiserClassifier`; what is
-        bought and predicted stays as it is.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -117,9 +117,6 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     rho : number, default=0.0001
         Weight of the l1 term, on standardised columns.
     max_depth : int, default=5
@@ -136,11 +133,8 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Share of the rows kept for pruning, unless ``fit`` is given ``validation``; None: no pruning.
     random_state : int, optional
         Seed of that split.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -98,20 +98,14 @@ class CostWeightedL1Classifier(ClassParameters, CostAwareClassifier, _CostWeight
         Log-loss that one unit of price times |coefficient| is worth. 0 fits without penalty.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     n_path : int, default=10
         Penalties on the way from an empty model to ``lam``, each started from the last.
     tol : number, default=1e-10
         Stop a solver when a step changes the coefficients by less than this (squared).
     max_iter : int, default=5000
         Most steps per penalty.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -186,9 +186,6 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         with the cheapest tree within one standard error of the best, on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     max_depth : int, default=5
         Levels of nodes in the full tree (2**max_depth - 1 nodes). Every node is a linear model, so 1 is
         a single one, and a row passes ``max_depth`` of them; trees that split on one feature
@@ -220,11 +217,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         ``validation``; None: no pruning, as in the paper.
     random_state : int, optional
         Seed of that split.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

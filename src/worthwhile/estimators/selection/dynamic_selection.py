@@ -76,9 +76,6 @@ class DynamicSelectionClassifier(TakesClassifier):
         on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is known from the start.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     factors : None, "groups", "single", list of lists or mapping, default=None
         What is bought together. None: a group of ``costs`` whose fee is at least the sum of its
         members' own prices is one factor; every other feature is one alone, and a fee that several
@@ -123,13 +120,10 @@ class DynamicSelectionClassifier(TakesClassifier):
         Most states that a policy is trained on; of more, a uniform sample is drawn.
     validation_fraction : number, default=0.2
         Share of the rows that choose the best round, where ``fit`` gets no ``validation``.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of folds, left-out factors, and samples.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------

@@ -48,9 +48,6 @@ class StaticOrderClassifier(TakesClassifier):
         How many factors of the list to buy; None is all.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each. What costs nothing is known from the start.
-    categorical, dates : lists of columns, optional
-        Columns, by name or number, that are categories or dates (as text in ISO form), where their types
-        do not say so.
     factors : None, "groups", "single", list of lists or mapping, default=None
         What is bought together, as in :class:`DynamicSelectionClassifier`.
     classifier : scikit-learn classifier, optional
@@ -65,13 +62,10 @@ class StaticOrderClassifier(TakesClassifier):
     n_folds : int or None, default=10
         Accuracies of the forward order are of classifiers that have not seen the rows. None: of
         the one classifier, on its own training rows.
-    n_jobs : int, optional
-        Threads; None means all cores. The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of folds and left-out factors.
-    class_weight : dict or "balanced", optional
-    calibrate : {"temperature", "sigmoid", "isotonic"}, optional
-        As in :class:`~worthwhile.GreedyMiserClassifier`, where both are described.
+    categorical, dates, n_jobs, class_weight, calibrate
+        As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
     ----------
