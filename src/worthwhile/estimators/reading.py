@@ -206,7 +206,7 @@ class TableReader(BaseEstimator):
     def _read_inner(self, X: Any) -> npt.NDArray[Any]:
         """Rows as :attr:`_inner_policy` takes them."""
         policy, rows = self.policy_, self._read(X)
-        return policy.expanded(rows) if isinstance(policy, EncodedPolicy) else rows
+        return policy.made(rows) if isinstance(policy, EncodedPolicy) else rows
 
     def _refuse_value(self, X: Any, row: int, column: int, absent: Sequence[int]) -> NoReturn:
         """Say what is wrong with a value that was bought and stands as infinity."""

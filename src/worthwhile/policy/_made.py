@@ -1,11 +1,61 @@
-"""One row on its way through a policy over columns that are made from those that are bought."""
+"""Policies over columns that are made from those that are bought, and one row on its way through them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from worthwhile.policy.base import Bundle, Case, Floats, Policy
+import numpy as np
+import numpy.typing as npt
+
+from worthwhile.costs import Costs
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy
+from worthwhile.policy.output import Output
+
+
+class MadePolicy(Policy):
+    """Buys source columns; the policy inside works on columns that are made from them.
+
+    Laws, bills, sessions and files speak of the sources.
+    """
+
+    def __init__(self, costs: Costs, output: Output, inner: Policy) -> None:
+        super().__init__(costs, output)
+        self.inner = inner
+        self.exact = inner.exact  # type: ignore[misc]
+        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
+
+    @abstractmethod
+    def made(self, X: npt.NDArray[Any]) -> Floats:
+        """What is made of rows; columns that nobody reads are left out."""
+
+    @abstractmethod
+    def _made_of(self, sources: Sequence[int]) -> list[int]:
+        """Columns that some of the sources have a part in."""
+
+    @abstractmethod
+    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Sources of the columns that were bought."""
+
+    def check_budget(self) -> None:
+        """As the policy inside."""
+        self.inner.check_budget()
+
+    def batch(
+        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
+    ) -> Outcome:
+        """Make the columns that may be read, run the policy inside, see which sources fed what it took."""
+        outcome = self.inner.batch(self.made(X), limit, billed=billed, **how)
+        return outcome._replace(acquired=self._folded(outcome.acquired))
+
+    def batch_without(
+        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
+    ) -> Outcome:  # fmt: skip
+        """The same where some sources are not to be had."""
+        gone = self._made_of(missing)
+        outcome = self.inner.batch_without(self.made(X), limit, gone, billed=billed, **how)
+        return outcome._replace(acquired=self._folded(outcome.acquired))
 
 
 class MadeCase(Case):

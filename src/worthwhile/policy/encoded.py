@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.policy._made import MadeCase
-from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy._made import MadeCase, MadePolicy
+from worthwhile.policy.base import Floats, Policy, State, read_inner
 from worthwhile.policy.output import Output
 
 
-class EncodedPolicy(Policy):
+class EncodedPolicy(MadePolicy):
     """Buys source columns; the policy inside works on what is made from them.
 
     Laws, bills, sessions and files speak of the sources. A source that is bought gives all columns
@@ -36,42 +36,28 @@ class EncodedPolicy(Policy):
     kind = "encoded"
 
     def __init__(self, costs: Costs, output: Output, expansion: Expansion, inner: Policy) -> None:
-        super().__init__(costs, output)
-        self.expansion, self.inner = expansion, inner
-        self.exact = inner.exact  # type: ignore[misc]
-        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
+        super().__init__(costs, output, inner)
+        self.expansion = expansion
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
         """Sources of which some row may read a column."""
         return np.unique(self.expansion.sources[self.inner.reads]).astype(np.intp)
 
-    def check_budget(self) -> None:
-        """As the policy inside."""
-        self.inner.check_budget()
-
     def begin(self) -> EncodedCase:
         """Start a row."""
         return EncodedCase(self)
 
-    def expanded(self, X: npt.NDArray[Any]) -> Floats:
+    def made(self, X: npt.NDArray[Any]) -> Floats:
         """What is made of rows; columns that nobody reads are left out."""
         return self.expansion.apply(X, self.reads)
 
-    def batch(
-        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
-    ) -> Outcome:
-        """Make the columns, run the policy inside, and see which sources it took them from."""
-        outcome = self.inner.batch(self.expanded(X), limit, billed=billed, **how)
-        return outcome._replace(acquired=self.expansion.folded(outcome.acquired))
+    def _made_of(self, sources: Sequence[int]) -> list[int]:
+        columns: list[int] = np.flatnonzero(np.isin(self.expansion.sources, sources)).tolist()
+        return columns
 
-    def batch_without(
-        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
-    ) -> Outcome:  # fmt: skip
-        """The same where some sources are not to be had."""
-        columns = np.flatnonzero(np.isin(self.expansion.sources, missing)).tolist()
-        outcome = self.inner.batch_without(self.expanded(X), limit, columns, billed=billed, **how)
-        return outcome._replace(acquired=self.expansion.folded(outcome.acquired))
+    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return self.expansion.folded(acquired)
 
     def _priced(self, costs: Costs) -> EncodedPolicy:
         inner = self.inner.priced(prices_of_made(costs, self.expansion))

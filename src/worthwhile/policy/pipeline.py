@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy._made import MadeCase
-from worthwhile.policy.base import Floats, Outcome, Policy, State, read_inner
+from worthwhile.policy._made import MadeCase, MadePolicy
+from worthwhile.policy.base import Floats, Policy, State, read_inner
 from worthwhile.policy.foreign import UNBUILT
 from worthwhile.policy.front import Front, fed_costs
 from worthwhile.policy.output import Output
 from worthwhile.policy.whole import WholePolicy
 
 
-class PipelinePolicy(Policy):
+class PipelinePolicy(MadePolicy):
     """Buys source columns; the policy inside works on inputs that preprocessing makes of them.
 
     Laws, bills, sessions and files speak of the sources. An input is known as soon as all sources
@@ -40,11 +40,10 @@ class PipelinePolicy(Policy):
     kind = "pipeline"
 
     def __init__(self, costs: Costs, output: Output, front: Front, inner: Policy) -> None:
-        super().__init__(costs, output)
-        self.front, self.inner = front, inner
+        super().__init__(costs, output, inner)
+        self.front = front
         # What another library computes may differ in the last bit between a row and a batch.
         self.exact = inner.exact and front.transformer is None  # type: ignore[misc]
-        self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -57,10 +56,6 @@ class PipelinePolicy(Policy):
         read = set(self.inner.reads.tolist())
         return [[number for number in inputs if number in read] for inputs in self.front.fed]
 
-    def check_budget(self) -> None:
-        """As the policy inside."""
-        self.inner.check_budget()
-
     def begin(self) -> PipelineCase:
         """Start a row."""
         return PipelineCase(self)
@@ -69,20 +64,14 @@ class PipelinePolicy(Policy):
         """Inputs of rows; those that nobody reads are left out."""
         return self.front.apply(np.asarray(X, dtype=np.float64), self.inner.reads.tolist())
 
-    def batch(
-        self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
-    ) -> Outcome:
-        """Make the inputs that may be read, run the policy inside, see which sources fed what it took."""
-        outcome = self.inner.batch(self.made(X), limit, billed=billed, **how)
-        return outcome._replace(acquired=self.front.folded(outcome.acquired))
+    def _made_of(self, sources: Sequence[int]) -> list[int]:
+        inputs: list[int] = np.flatnonzero(
+            self.front.members[:, list(sources)].any(axis=1)
+        ).tolist()
+        return inputs
 
-    def batch_without(
-        self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
-    ) -> Outcome:  # fmt: skip
-        """The same where some sources are not to be had."""
-        inputs = np.flatnonzero(self.front.members[:, list(missing)].any(axis=1)).tolist()
-        outcome = self.inner.batch_without(self.made(X), limit, inputs, billed=billed, **how)
-        return outcome._replace(acquired=self.front.folded(outcome.acquired))
+    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        return self.front.folded(acquired)
 
     def _priced(self, costs: Costs) -> PipelinePolicy:
         inner = self.inner.priced(fed_costs(costs, self.front))
