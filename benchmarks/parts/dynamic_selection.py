@@ -57,8 +57,8 @@ def load(name: str) -> tuple[Any, ...]:
 def full_accuracy(model: DynamicSelectionClassifier, X: Any, y: Any) -> float:
     """Accuracy of the model's own data classifier with everything bought."""
     policy = model.policy_
-    layout, scorer = policy.model.layout, policy.model.scorer
-    whole = StaticOrderPolicy(policy.costs, policy.output, layout, scorer, range(layout.n_factors))
+    everything = range(policy.model.layout.n_factors)
+    whole = StaticOrderPolicy(policy.costs, policy.output, policy.model, everything)
     return float((policy.output.predict(whole.batch(X).raw) == y).mean())
 
 
@@ -66,10 +66,7 @@ def static_curve(order: str, X: Any, y: Any, X_test: Any, y_test: Any, **setting
     model = StaticOrderClassifier(order, random_state=0, **settings).fit(X, y)
     policy, lines = model.policy_, []
     for count in range(len(policy.order) + 1):
-        part = StaticOrderPolicy(
-            policy.costs, policy.output, policy.model.layout, policy.model.scorer,
-            policy.order[:count],
-        )  # fmt: skip
+        part = StaticOrderPolicy(policy.costs, policy.output, policy.model, policy.order[:count])
         outcome = part.batch(X_test)
         share = policy.costs.price(outcome.acquired).mean() / policy.costs.total
         hit = (policy.output.predict(outcome.raw) == y_test).mean()

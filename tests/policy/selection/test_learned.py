@@ -21,6 +21,7 @@ from worthwhile.policy.selection.rows import (
     FactorPrices,
     Layout,
     Linear,
+    Model,
     meta_features,
     metas_of_one,
 )
@@ -63,14 +64,16 @@ def make_policy(seed, n_classes=3, n_lams=2):
     ]
     output = Output("logits", np.arange(n_classes))
     lams = [0.5, 0.1][:n_lams]
-    return SelectionPolicy(COSTS, output, layout, scorer, choosers, lams)
+    return SelectionPolicy(COSTS, output, Model.of(COSTS, layout, scorer), choosers, lams)
 
 
 def make_static(seed, order=(1, 0, 3)):
     rng = np.random.default_rng(seed)
     layout = make_layout(rng)
     output = Output("logits", np.arange(3))
-    return StaticOrderPolicy(COSTS, output, layout, make_linear(rng, layout, 3), order)
+    return StaticOrderPolicy(
+        COSTS, output, Model.of(COSTS, layout, make_linear(rng, layout, 3)), order
+    )
 
 
 def make_rows(seed, n=9):
@@ -218,7 +221,7 @@ def test_a_policy_without_choice_buys_only_what_is_free():
     rng = np.random.default_rng(0)
     layout = make_layout(rng)
     policy = SelectionPolicy(
-        COSTS, Output("logits", np.arange(3)), layout, make_linear(rng, layout, 3),
+        COSTS, Output("logits", np.arange(3)), Model.of(COSTS, layout, make_linear(rng, layout, 3)),
         [no_choice(layout, 3)], [1.0],
     )  # fmt: skip
     assert policy.batch(make_rows(0)).acquired.sum(axis=0).tolist() == [0, 0, 0, 0, 0, 0, 9]
@@ -326,7 +329,9 @@ def tree_policy(seed=0):
     walks = TreePolicy(Costs(np.zeros(width)), Output("scores", np.arange(3)), trees)
     chooser = TreeChooser(walks, np.array([0, 1, 5]), 6, 3)
     scorer = make_linear(rng, layout, 3)
-    return SelectionPolicy(COSTS, Output("logits", np.arange(3)), layout, scorer, [chooser], [0.5])
+    return SelectionPolicy(
+        COSTS, Output("logits", np.arange(3)), Model.of(COSTS, layout, scorer), [chooser], [0.5]
+    )
 
 
 def test_trees_may_choose_and_batches_are_cases_bit_for_bit():
@@ -401,7 +406,8 @@ def test_single_rows_with_factors_of_any_width_have_the_bits_of_a_batch(width, n
     base = Linear(rng.normal(size=(n, 5)), rng.normal(size=(4, 5)), rng.normal(size=5))
     chooser = LinearChooser(base, rng.normal(size=(6 + n_classes, 5)))
     output = Output("logits", np.arange(n_classes))
-    policy = SelectionPolicy(Costs(np.ones(n)), output, layout, scorer, [chooser], [0.5])
+    costs = Costs(np.ones(n))
+    policy = SelectionPolicy(costs, output, Model.of(costs, layout, scorer), [chooser], [0.5])
     X = rng.normal(size=(200, n))
     X[rng.random(X.shape) < 0.01] = np.nan
     fast, slow = policy.batch(X), Policy.batch(policy, X)

@@ -1,14 +1,20 @@
-"""The purchases of each row, step by step."""
+"""The purchases of each row, step by step, and what an oracle would have reached."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from worthwhile.costs import as_float, budget_quanta
-from worthwhile.policy.base import Policy
+from worthwhile.estimators.selection._data_classifier import World
+from worthwhile.estimators.selection._imitation import roll_out
+from worthwhile.estimators.selection._oracle import Reward
+from worthwhile.policy.base import Floats, Policy
+from worthwhile.policy.selection.learned import SelectionPolicy
 from worthwhile.policy.till import Till
 
 
@@ -57,3 +63,34 @@ def _explain_row(
                 case.learn(column, float(row[column]))
             note(names[owner[bundle[0]]])
     return lines
+
+
+def oracle_curve(
+    policy: SelectionPolicy,
+    X: Floats,
+    y: Any,
+    lams: Sequence[float],
+    logit: bool,
+    n_jobs: int | None,
+) -> pd.DataFrame:
+    """What the oracle, which knows the labels, reaches on these rows: a line for each trade-off."""
+    model, classes = policy.model, policy.output.classes
+    assert classes is not None
+    y = np.asarray(y)
+    if y.shape != (len(X),) or not np.isin(y, classes).all():
+        raise ValueError(
+            f"y has shape {y.shape} or labels that were not in training: the oracle needs the true label of each "
+            f"of the {len(X)} rows, one of {classes.tolist()}."
+        )
+    Z = model.layout.standardise(X[:, model.layout.features].astype(np.float64), slice(None))
+    parts = [(np.arange(len(Z)), model.scorer)]
+    codes = np.searchsorted(classes, y)
+    world = World(Z, codes, len(classes), model.layout, model.prices, parts, n_jobs)
+    found = []
+    for lam in lams:
+        result = roll_out(world, Reward(float(lam), logit), None)
+        found.append({
+            "lam": float(lam), "cost": result.cost, "accuracy": result.accuracy,
+            "reward": result.reward, "uses_labels": True,
+        })  # fmt: skip
+    return pd.DataFrame(found)

@@ -29,7 +29,7 @@ from worthwhile.estimators.selection._data_classifier import (
     fit_folds,
     output_of,
 )
-from worthwhile.estimators.selection._explain import explain_rows
+from worthwhile.estimators.selection._explain import explain_rows, oracle_curve
 from worthwhile.estimators.selection._factors import make_layout
 from worthwhile.estimators.selection._given_classifier import TakesClassifier
 from worthwhile.estimators.selection._imitation import (
@@ -37,13 +37,12 @@ from worthwhile.estimators.selection._imitation import (
     Schedule,
     TreeLearner,
     imitate,
-    roll_out,
     visited_masks,
 )
 from worthwhile.estimators.selection._oracle import Reward
 from worthwhile.policy.selection.choosers import no_choice
 from worthwhile.policy.selection.learned import SelectionPolicy
-from worthwhile.policy.selection.rows import Chooser, FactorPrices, Layout
+from worthwhile.policy.selection.rows import Chooser, FactorPrices, Model
 from worthwhile.runtime import Session
 
 Floats = npt.NDArray[np.float64]
@@ -266,7 +265,7 @@ class DynamicSelectionClassifier(TakesClassifier):
         development = World(Z_dev, codes_dev, n_classes, layout, prices, whole)
         choosers = self._learn(train, development, lams, int(seeds[2]))
         output = output_of(scorer, self.classes_)
-        self.policy_ = SelectionPolicy(costs, output, layout, scorer, choosers, lams)
+        self.policy_ = SelectionPolicy(costs, output, Model(layout, scorer, prices), choosers, lams)
         return self
 
     def _settled(self, X: Any, y: Any, weight: Any) -> float:
@@ -403,29 +402,8 @@ class DynamicSelectionClassifier(TakesClassifier):
             Columns lam, cost (mean share of the full price), accuracy, reward, uses_labels (always
             True).
         """
-        world = self._world(self._read_inner(X), y)
-        found = []
-        for lam in lams:
-            result = roll_out(world, Reward(float(lam), self.margin == "logit"), None)
-            found.append({
-                "lam": float(lam), "cost": result.cost, "accuracy": result.accuracy,
-                "reward": result.reward, "uses_labels": True,
-            })  # fmt: skip
-        return pd.DataFrame(found)
-
-    def _world(self, X: Floats, y: Any) -> World:
-        y = np.asarray(y)
-        if y.shape != (len(X),) or not np.isin(y, self.classes_).all():
-            raise ValueError(
-                f"y has shape {y.shape} or labels that were not in training: the oracle needs the true label of each "
-                f"of the {len(X)} rows, one of {self.classes_.tolist()}."
-            )
-        model = self._inner_policy.model
-        layout: Layout = model.layout
-        Z = layout.standardise(X[:, layout.features].astype(np.float64), slice(None))
-        codes = np.searchsorted(self.classes_, y)
-        parts = [(np.arange(len(Z)), model.scorer)]
-        return World(Z, codes, len(self.classes_), layout, model.prices, parts, self.n_jobs)
+        policy, rows = self._inner_policy, self._read_inner(X)
+        return oracle_curve(policy, rows, y, lams, self.margin == "logit", self.n_jobs)
 
 
 def _one_world(

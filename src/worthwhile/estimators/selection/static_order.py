@@ -25,7 +25,7 @@ from worthwhile.estimators.selection._data_classifier import (
 from worthwhile.estimators.selection._explain import explain_rows
 from worthwhile.estimators.selection._factors import make_layout
 from worthwhile.estimators.selection._given_classifier import TakesClassifier
-from worthwhile.policy.selection.rows import FactorPrices, Linear
+from worthwhile.policy.selection.rows import FactorPrices, Linear, Model
 from worthwhile.policy.selection.static_order import StaticOrderPolicy
 
 MOST_SUMS = 2**22
@@ -152,7 +152,7 @@ class StaticOrderClassifier(TakesClassifier):
         self.trace_ = _trace(world, order, self.order_)
         output = output_of(scorer, self.classes_)
         bought = order if self.n_factors is None else order[: self.n_factors]
-        self.policy_ = StaticOrderPolicy(costs, output, layout, scorer, bought)
+        self.policy_ = StaticOrderPolicy(costs, output, Model.of(costs, layout, scorer), bought)
         return self
 
     def explain(self, X: Any, budget: Any = None) -> pd.DataFrame:

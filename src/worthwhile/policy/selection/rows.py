@@ -222,7 +222,13 @@ class Model:
 
     layout: Layout
     scorer: Linear | ForeignScorer
+    """Logits, or a foreign model's probabilities."""
     prices: FactorPrices
+
+    @classmethod
+    def of(cls, costs: Costs, layout: Layout, scorer: Linear | ForeignScorer) -> Model:
+        """At these prices."""
+        return cls(layout, scorer, FactorPrices(costs, layout))
 
 
 class Chooser(Protocol):

@@ -10,20 +10,14 @@ import numpy.typing as npt
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Floats, Outcome, State
 from worthwhile.policy.output import Output
-from worthwhile.policy.selection.learned import (
+from worthwhile.policy.selection.factors import (
     CHUNK,
     FactorCase,
     FactorPolicy,
     model_arrays,
     read_model,
 )
-from worthwhile.policy.selection.rows import (
-    ForeignScorer,
-    Layout,
-    Linear,
-    RowStates,
-    expand,
-)
+from worthwhile.policy.selection.rows import Model, RowStates, expand
 from worthwhile.policy.till import Till
 
 
@@ -32,23 +26,16 @@ class StaticOrderPolicy(FactorPolicy):
 
     Parameters
     ----------
-    costs, output, layout, scorer
-        As for :class:`FactorPolicy`.
+    costs, output, model
+        As for :class:`~worthwhile.policy.selection.factors.FactorPolicy`.
     order : sequence of int
         Factors to buy, in this order.
     """
 
     kind = "static-order"
 
-    def __init__(
-        self,
-        costs: Costs,
-        output: Output,
-        layout: Layout,
-        scorer: Linear | ForeignScorer,
-        order: Sequence[int],
-    ) -> None:
-        super().__init__(costs, output, layout, scorer)
+    def __init__(self, costs: Costs, output: Output, model: Model, order: Sequence[int]) -> None:
+        super().__init__(costs, output, model)
         self.order = tuple(int(f) for f in order)
 
     @property
@@ -93,15 +80,15 @@ class StaticOrderPolicy(FactorPolicy):
     def from_state(cls, costs: Costs, output: Output, state: State) -> StaticOrderPolicy:
         """Read and check what :meth:`state` wrote."""
         settings = state[0]
-        layout, scorer = read_model(state, costs, output)
+        model = read_model(state, costs, output)
         order = settings.get("order")
         if (
             not isinstance(order, list)
-            or not all(type(f) is int and 0 <= f < layout.n_factors for f in order)
+            or not all(type(f) is int and 0 <= f < model.layout.n_factors for f in order)
             or len(set(order)) < len(order)
         ):
             raise ValueError(f"order is {order!r}, not a list of different factors")
-        return cls(costs, output, layout, scorer, order)
+        return cls(costs, output, model, order)
 
 
 class StaticOrderCase(FactorCase):
