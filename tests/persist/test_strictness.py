@@ -7,7 +7,7 @@ import json
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import worthwhile
 from tests.estimators.small import make, public_estimators
@@ -115,3 +115,22 @@ def test_fitted_attributes_are_declared(name):
     model = make(name).fit(X, y)
     fitted = {n for n in vars(model) if FITTED.fullmatch(n) and n not in DERIVED}
     assert fitted <= _declared(type(model))
+
+
+@pytest.mark.parametrize(
+    ("tree", "other", "answers"),
+    [
+        (DecisionTreeClassifier(max_depth=3), "EarlyExitRegressor", "classes"),
+        (DecisionTreeRegressor(max_depth=3), "EarlyExitClassifier", "numbers"),
+    ],
+    ids=["classes", "numbers"],
+)
+def test_a_class_that_does_not_answer_as_the_policy_is_refused(tree, other, answers, tmp_path):
+    worthwhile.PricedModel(tree.fit(X, Y), COSTS).save(tmp_path / "whole")
+
+    def swap(document):
+        document["model"].update({"class": other, "params": {}, "fitted": {}})
+
+    path = changed(tmp_path / "whole", tmp_path / "swapped", swap)
+    with pytest.raises(BadModelFile, match=f"the policy of {other} answers with {answers}"):
+        worthwhile.load(path)

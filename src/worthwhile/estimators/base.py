@@ -248,6 +248,10 @@ class CostAware(Promising, TableReader):
 
     def _restore(self, policy: Policy) -> None:
         """Take the policy of a model file, and what follows from it. Subclasses check the rest."""
+        named = policy.output.classes is not None
+        if isinstance(self, RegressorMixin if named else ClassifierMixin):
+            answers = "classes" if named else "numbers"
+            raise ValueError(f"the policy of {type(self).__name__} answers with {answers}")
         self._encoding = Encoding.of(policy)
         self._calibration = policy.output.calibration
         self.policy_ = policy
