@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import re
 
 import pytest
 
 import worthwhile
+from tests.estimators.small import public_estimators
+
+WRITTEN_OUT = ("EarlyExitClassifier", "EarlyExitRegressor", "FeatureSubsets")
+"""Few parameters, some by position: their constructors are written by hand."""
 
 LINE = re.compile(r"^\s*(\w+(?:, \w+)*) : .*\bdefault=(.+?)\.?$", re.M)
 """A parameter in numpydoc whose default is given."""
@@ -62,3 +67,22 @@ def test_classifiers_and_regressors_have_the_same_defaults(name):
     }
     expected = {"loss", "threshold", "rule"}  # what means something else for numbers
     assert differ.keys() <= expected, differ
+
+
+@pytest.mark.parametrize("name", [n for n in public_estimators() if n not in WRITTEN_OUT])
+def test_constructors_take_all_parameters_that_a_class_and_its_bases_declare(name):
+    """A class that is not decorated itself has the constructor of one of its bases, which lacks the others'."""
+    kind = getattr(worthwhile, name)
+    assert "__dataclass_fields__" in vars(kind)
+    declared = {field.name: field for field in dataclasses.fields(kind)}
+    annotated = {
+        key
+        for base in kind.__mro__
+        for key, said in vars(base).get("__annotations__", {}).items()
+        if key in vars(base) and not str(said).startswith("ClassVar") and not key.startswith("_")
+    }
+    assert annotated <= declared.keys()
+    taken = inspect.signature(kind).parameters
+    assert {key for key, field in declared.items() if field.init} == set(taken)
+    fitted = {key for key, field in declared.items() if not field.init}
+    assert all(key.endswith("_") or key.startswith("_") for key in fitted)
