@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import Costs
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from worthwhile.policy.output import Output
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Maker(Protocol):
+    """How columns are made from sources."""
+
+    def folded(self, made: Mask, /) -> Mask:
+        """Sources of the columns that are marked, (n, n_sources)."""
+
+    def settings(self) -> dict[str, Any]:
+        """What is no array, as JSON values."""
+
+    def arrays(self) -> dict[str, Any]:
+        """The rest by name."""
 
 
 class MadePolicy(Policy):
@@ -20,9 +35,9 @@ class MadePolicy(Policy):
     Laws, bills, sessions and files speak of the sources.
     """
 
-    def __init__(self, costs: Costs, output: Output, inner: Policy) -> None:
+    def __init__(self, costs: Costs, output: Output, maker: Maker, inner: Policy) -> None:
         super().__init__(costs, output)
-        self.inner = inner
+        self._maker, self.inner = maker, inner
         self.exact = inner.exact  # type: ignore[misc]
         self.chooses_by_price = inner.chooses_by_price  # type: ignore[misc]
 
@@ -35,8 +50,8 @@ class MadePolicy(Policy):
         """Columns that some of the sources have a part in."""
 
     @abstractmethod
-    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Sources of the columns that were bought."""
+    def _prices_of_made(self, costs: Costs) -> Costs:
+        """What the columns cost where sources cost this."""
 
     def check_budget(self) -> None:
         """As the policy inside."""
@@ -47,7 +62,7 @@ class MadePolicy(Policy):
     ) -> Outcome:
         """Make the columns that may be read, run the policy inside, see which sources fed what it took."""
         outcome = self.inner.batch(self.made(X), limit, billed=billed, **how)
-        return outcome._replace(acquired=self._folded(outcome.acquired))
+        return outcome._replace(acquired=self._maker.folded(outcome.acquired))
 
     def batch_without(
         self, X: Floats, limit: int | None, missing: Sequence[int], *, billed: bool = True, **how: Any
@@ -55,7 +70,15 @@ class MadePolicy(Policy):
         """The same where some sources are not to be had."""
         gone = self._made_of(missing)
         outcome = self.inner.batch_without(self.made(X), limit, gone, billed=billed, **how)
-        return outcome._replace(acquired=self._folded(outcome.acquired))
+        return outcome._replace(acquired=self._maker.folded(outcome.acquired))
+
+    def _priced(self, costs: Costs) -> Policy:
+        inner = self.inner.priced(self._prices_of_made(costs))
+        return type(self)(costs, self.output, self._maker, inner)
+
+    def state(self) -> State:
+        """How columns are made, and the policy inside."""
+        return self._maker.settings(), {**self._maker.arrays(), "inner": self.inner}
 
 
 class MadeCase(Case):

@@ -36,7 +36,7 @@ class EncodedPolicy(MadePolicy):
     kind = "encoded"
 
     def __init__(self, costs: Costs, output: Output, expansion: Expansion, inner: Policy) -> None:
-        super().__init__(costs, output, inner)
+        super().__init__(costs, output, expansion, inner)
         self.expansion = expansion
 
     @property
@@ -56,16 +56,8 @@ class EncodedPolicy(MadePolicy):
         columns: list[int] = np.flatnonzero(np.isin(self.expansion.sources, sources)).tolist()
         return columns
 
-    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        return self.expansion.folded(acquired)
-
-    def _priced(self, costs: Costs) -> EncodedPolicy:
-        inner = self.inner.priced(prices_of_made(costs, self.expansion))
-        return EncodedPolicy(costs, self.output, self.expansion, inner)
-
-    def state(self) -> State:
-        """The tables, and the policy inside."""
-        return self.expansion.settings(), {**self.expansion.arrays(), "inner": self.inner}
+    def _prices_of_made(self, costs: Costs) -> Costs:
+        return prices_of_made(costs, self.expansion)
 
     @classmethod
     def from_state(cls, costs: Costs, output: Output, state: State) -> EncodedPolicy:

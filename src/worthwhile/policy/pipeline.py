@@ -40,7 +40,7 @@ class PipelinePolicy(MadePolicy):
     kind = "pipeline"
 
     def __init__(self, costs: Costs, output: Output, front: Front, inner: Policy) -> None:
-        super().__init__(costs, output, inner)
+        super().__init__(costs, output, front, inner)
         self.front = front
         # What another library computes may differ in the last bit between a row and a batch.
         self.exact = inner.exact and front.transformer is None  # type: ignore[misc]
@@ -70,16 +70,8 @@ class PipelinePolicy(MadePolicy):
         ).tolist()
         return inputs
 
-    def _folded(self, acquired: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        return self.front.folded(acquired)
-
-    def _priced(self, costs: Costs) -> PipelinePolicy:
-        inner = self.inner.priced(fed_costs(costs, self.front))
-        return PipelinePolicy(costs, self.output, self.front, inner)
-
-    def state(self) -> State:
-        """The preprocessing, and the policy inside."""
-        return self.front.settings(), {**self.front.arrays(), "inner": self.inner}
+    def _prices_of_made(self, costs: Costs) -> Costs:
+        return fed_costs(costs, self.front)
 
     @classmethod
     def from_state(cls, costs: Costs, output: Output, state: State) -> PipelinePolicy:
