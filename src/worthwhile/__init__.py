@@ -12,6 +12,7 @@ from worthwhile._lazy import lazy
 
 if TYPE_CHECKING:
     from worthwhile import datasets, exceptions, metrics, plots, testing
+    from worthwhile.columns.parquet import ParquetTable
     from worthwhile.core.compile import warm_up
     from worthwhile.costs import Costs
     from worthwhile.estimators.boosting import (
@@ -74,6 +75,7 @@ _HOME = {
     "GreedyMiserRegressor": "worthwhile.estimators.boosting",
     "L1GateClassifier": "worthwhile.estimators.gates",
     "Ledger": "worthwhile.runtime",
+    "ParquetTable": "worthwhile.columns.parquet",
     "PricedModel": "worthwhile.estimators.priced",
     "PrunedForestClassifier": "worthwhile.estimators.forest",
     "QuerySession": "worthwhile.runtime.query",
@@ -116,6 +118,7 @@ __all__ = [
     "GreedyMiserRegressor",
     "L1GateClassifier",
     "Ledger",
+    "ParquetTable",
     "PricedModel",
     "PrunedForestClassifier",
     "QuerySession",

@@ -179,3 +179,41 @@ def test_thresholds_that_mean_nothing_are_refused(rare, pages, tmp_path):
     number.save(tmp_path / "number.worthwhile")
     ask = ["predict", tmp_path / "number.worthwhile", pages, "-o", tmp_path / "p.csv"]
     assert "about probabilities, and the model predicts none." in refused(*ask, "--threshold", 0.2)
+
+
+def test_all_rows_of_a_parquet_file_train_what_a_sample_has_chosen(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("worthwhile.cli.fit.MOST_ROWS", 400)
+    seen = []
+
+    def search(self, method, X, y, prices, wish):
+        """A search of two points instead of hundreds."""
+        seen.append(len(X))
+        grid = {"lam": [0.02, 0.001]}
+        miser = worthwhile.GreedyMiserClassifier(costs=prices, n_rounds=20)
+        found = worthwhile.BudgetSearchCV(
+            miser, self.budget, param_grid=grid, cv=2, refine=0, tune=0
+        )
+        found.fit(X, y, sample_weight=wish.weight)
+        return found, {"method": method, "score": 0.0, "mean_bill": 0.0, "bound": 0.0, "params": {}}
+
+    monkeypatch.setattr("worthwhile.cli.fit.Keeps.search", search)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "c"])
+    X["day"] = ["2024-01-01" if day else "2024-06-01" for day in rng.integers(0, 2, 3000)]
+    data, path = tmp_path / "cases.parquet", tmp_path / "m.worthwhile"
+    sick = X["a"] + X["b"] + 0.3 * rng.normal(size=3000) > 0.8
+    X.assign(state=np.where(sick, "sick", "well")).to_parquet(data)
+    words = ["fit", data, "--target", "state", "--method", "greedy-miser", "-o", path]
+    done = run(*words, "--rows", 0, "--budget", 1.5, "--class-weight", "balanced", "--json")
+    said = json.loads(done.stdout)
+    assert "choosing on 400 of them" in " ".join(done.stderr.split())
+    assert said["rows"] == 3000
+    assert said["mean_bill"] <= said["bound"] <= 1.5
+    model = worthwhile.load(path)
+    assert isinstance(model, worthwhile.GreedyMiserClassifier)
+    assert model.columns_[3].kind == "date"
+    assert model.cost(X).mean() <= 1.5
+    assert (model.predict(X) == np.where(sick, "sick", "well")).mean() > 0.6
+    run(*words, "--rows", 100, "--budget", 1.5, "--force")
+    assert seen == [400, 100]

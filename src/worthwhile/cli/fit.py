@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from worthwhile._messages import some
+from worthwhile.cli._all_rows import suits, train_on_all
 from worthwhile.cli._options import (
     MOST_ROWS,
     Categorical,
     ClassWeight,
     Data,
     Dates,
-    MostRows,
     Positive,
     Prices,
     Query,
@@ -70,7 +70,14 @@ def fit(
     ] = None,
     categorical: Categorical = None,
     dates: Dates = None,
-    rows: MostRows = MOST_ROWS,
+    rows: Annotated[
+        int,
+        typer.Option(
+            "--rows",
+            help="Learn from at most this many rows, drawn at random; 0: all. Of a Parquet file, greedy-miser is then "
+            "chosen on 200,000 rows and trained on all, which need not fit in memory.",
+        ),
+    ] = MOST_ROWS,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
     force: Annotated[
@@ -101,8 +108,9 @@ def fit(
             raise ValueError(f"--budget is missing: --method {method} needs one.")
         if method != "budget" and time is not None:
             raise ValueError(f"--time is given: only --method budget can stop early, not {method}.")
-        task = Task(data, target, costs, categorical, dates, qid)
-        X, y, prices = task.read(rows, seed)
+        whole = suits(data, method, rows, qid)
+        task = Task(data, target, costs, categorical, dates, qid, whole)
+        X, y, prices = task.read(MOST_ROWS if whole else rows, seed)
         wish = Wish.read(scoring, positive, class_weight, y, task.queries)
         keeps = Keeps(budget, confidence, seed, time)
         model, found = (
@@ -110,6 +118,13 @@ def fit(
             if method == "budget"
             else keeps.search(method, X, y, prices, wish)
         )
+        if whole and task.left_out:
+            notes.print("Training what was chosen on all rows, from the file.")
+            model, more = train_on_all(
+                model, X, data, target, weights=lambda labels: read_class_weight(class_weight, labels),
+                categorical=task.kinds.categorical, seed=seed,
+            )  # fmt: skip
+            found |= more
         model.save(output)
         if as_json:
             print_json({"model": str(output), **found})
@@ -175,8 +190,14 @@ class Task:
     categorical: Sequence[str] | None = None
     dates: Sequence[str] | None = None
     qid: str | None = None
+    whole: bool = False
+    """Whether what is found will be trained on all rows."""
     queries: Any = field(default=None, init=False)
     """Query of each row that was read."""
+    kinds: Any = field(default=None, init=False)
+    """What columns are called, in the options and beside the prices."""
+    left_out: int = field(default=0, init=False)
+    """Rows that were not read."""
 
     def read(self, rows: int, seed: int) -> tuple[Any, Any, Any]:
         """Features, target and prices, checked against each other; at most so many rows, 0 for all."""
@@ -187,15 +208,17 @@ class Task:
             raise ValueError(f"--rows is {rows}: give a number of rows, or 0 for all of them.")
         prices = None if self.costs is None else Costs.from_yaml(self.costs)
         said = {} if self.costs is None else read_kinds(self.costs)
-        kinds = Kinds(
+        self.kinds = kinds = Kinds(
             tuple(dict.fromkeys([*said.get("categorical", []), *(self.categorical or [])])),
             tuple(dict.fromkeys([*said.get("dates", []), *(self.dates or [])])),
         )
         frame, total = read_sample(self.data, rows, seed, kinds.categorical)
-        if len(frame) < total:
+        self.left_out = total - len(frame)
+        if self.left_out:
+            what = "choosing on" if self.whole else "learning from"
+            how = "" if self.whole else " (--rows 0 takes all)"
             notes.print(
-                f"{self.data.name} has {total:,} rows: learning from {len(frame):,} of them, drawn at random "
-                "(--rows 0 takes all)."
+                f"{self.data.name} has {total:,} rows: {what} {len(frame):,} of them, drawn at random{how}."
             )
         if self.qid is not None:
             self.queries = queries_of(frame, self.qid, self.data).to_numpy()

@@ -22,7 +22,7 @@ from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
 from worthwhile.estimators._shared.promises import Promising
 from worthwhile.estimators._shared.weights import check_class_weight
-from worthwhile.estimators.reading import TableReader
+from worthwhile.estimators.reading import TableReader, refuse_to_train
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.calibration import Calibration
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
@@ -273,6 +273,7 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse_to_train(self, args[0] if args else kwargs.get("X"))
         before = dict(vars(self))
         try:
             return fit_calibrated(self, fit, args, kwargs)

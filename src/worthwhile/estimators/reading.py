@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from worthwhile._sklearn import BaseEstimator
 from worthwhile.columns import Columns, is_frame
 from worthwhile.columns.cells import cells, to_float
+from worthwhile.columns.parquet import ParquetTable
 from worthwhile.columns.table import column_at, dense, places_of
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.encoding import Encoding
@@ -31,17 +32,33 @@ from worthwhile.policy.encoded import EncodedPolicy
 ON_DASK = ("GreedyMiserClassifier", "GreedyMiserRegressor")
 """Estimators that have a counterpart in ``worthwhile.dask``."""
 
+FROM_FILES = ("GreedyMiserClassifier", "GreedyMiserRegressor")
+"""Estimators that train on a :class:`worthwhile.ParquetTable`."""
 
-def refuse_dask(X: Any, name: str) -> None:
-    """Refuse a collection of Dask, with the name of what takes it."""
+
+def refuse_collections(X: Any, name: str) -> None:
+    """Refuse a collection of Dask or a Parquet table, with the name of what takes it."""
+    if isinstance(X, ParquetTable):
+        raise TypeError(
+            f"X is a ParquetTable, and {name} takes tables in memory here: {' and '.join(FROM_FILES)} train on one "
+            "(without calibrate); give others a sample, and predict part by part, each of table.batches()."
+        )
     if type(X).__module__.partition(".")[0] not in ("dask", "dask_expr"):
         return
-    instead = "give X.compute()"
+    instead = f"train {' or '.join('Dask' + other for other in ON_DASK)}, or give X.compute()"
     if name in ON_DASK:
         instead = f"use worthwhile.dask.Dask{name}, or X.compute()"
     raise TypeError(
         f"X is a Dask {type(X).__name__}, and {name} takes tables in memory: {instead}."
     )
+
+
+def refuse_to_train(estimator: Any, X: Any) -> None:
+    """Refuse training data that the estimator cannot be trained on, before anything is done."""
+    name = type(estimator).__name__
+    calibrated = getattr(estimator, "calibrate", None) is not None
+    if not (isinstance(X, ParquetTable) and name in FROM_FILES and not calibrated):
+        refuse_collections(X, name)
 
 
 class TableReader(BaseEstimator):
@@ -78,7 +95,7 @@ class TableReader(BaseEstimator):
         ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
         ``weight`` (n,) is how much rows count in the mean targets of categories.
         """
-        refuse_dask(X, type(self).__name__)
+        refuse_collections(X, type(self).__name__)
         X = dense(X)
         self._encoding = None
         given = None if like is None else Encoding.of(like.policy_)
@@ -150,7 +167,7 @@ class TableReader(BaseEstimator):
         self._check_fitted()
         if self._is_plain(X):
             return X
-        refuse_dask(X, type(self).__name__)
+        refuse_collections(X, type(self).__name__)
         policy, X = self.policy_, dense(X)
         if is_frame(X):
             columns = policy.columns or Columns.numbers(policy.n_features)

@@ -62,7 +62,7 @@ class NodeRows:
         self.all_rows = chosen is None and statistics is None
         count = len(self.rows) if chosen is None else len(chosen)
         if not self.all_rows:
-            self.rows[:count] = np.arange(count) if chosen is None else chosen
+            self.rows[:count] = np.arange(count, dtype=ROW) if chosen is None else chosen
         if statistics is None and chosen is not None:
             self._gradients[:count] = gradients[chosen]
             gradients = self._gradients

@@ -5,7 +5,8 @@ the constructor (``_parameters``), one fit (``_base``, with the rows in ``_train
 ``lam`` to others (``_trade_off``). A fit hands its data to ``_rounds``, the loop over rounds with its trace.
 Each round asks a loss (``losses``; ``_target_losses`` for numbers besides the squared error,
 ``_lambdarank`` for queries) for gradients and has ``booster`` grow trees on them, over the codes of
-``binned_data``, with the kernels of :mod:`worthwhile.core.boosting`. ``feature_subsets`` is the paper's
+``binned_data`` (``stored_rows`` for rows in Parquet files), with the kernels of
+:mod:`worthwhile.core.boosting`. ``feature_subsets`` is the paper's
 baseline: stage-wise regression on cheap features only.
 """
 

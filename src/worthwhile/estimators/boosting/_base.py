@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from worthwhile.columns.parquet import ParquetTable
 from worthwhile.core.boosting.leaves import add_values
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import say_if_cold
@@ -34,6 +35,7 @@ from worthwhile.estimators.boosting._training import Training
 from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import assemble
 from worthwhile.estimators.boosting.losses import Loss
+from worthwhile.estimators.boosting.stored_rows import read_stored
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
 
@@ -121,6 +123,14 @@ class Miser(MiserParameters, ABC):
         """Check parameters, data and prices, and hold rows out where that was asked for."""
         self._validate_params()
         going_on = self.warm_start and hasattr(self, "policy_")
+        if isinstance(X, ParquetTable):
+            if going_on:
+                raise NotImplementedError(
+                    "warm_start=True is not there for training from a ParquetTable: leave it out, or give a table in "
+                    "memory."
+                )
+            X, y, costs, (sample_weight, qid) = read_stored(self, X, y, (sample_weight, qid))
+            return self._training_of(X, y, costs, sample_weight, validation, qid)
         X, y, costs = self._read_training(
             X, y, dtype="numeric", like=self if going_on else None, weight=sample_weight
         )

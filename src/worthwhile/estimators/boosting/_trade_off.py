@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from worthwhile._messages import warn_once
+from worthwhile.columns.parquet import ParquetTable
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import as_floats
 from worthwhile.estimators._shared.choosing import one_standard_error
@@ -166,6 +167,11 @@ class TradeOff(Miser):
         Found by bisection on the mean bill of at most 2000 rows, so that there is a model for every
         budget, whatever the prices.
         """
+        if isinstance(X, ParquetTable):
+            raise TypeError(
+                "X is a ParquetTable: values of lam are tried on a table in memory. Give a sample, such as "
+                "next(table.batches(200_000)), and fit with the lam that was found."
+            )
         top = 1.001 * self.lam_max(X, y, qid=qid)
         if top == 0:
             return [{"lam": 0.0}]

@@ -13,6 +13,7 @@ from worthwhile.costs import Costs
 from worthwhile.estimators._shared.weights import drop_weightless
 from worthwhile.estimators.boosting._rounds import RoundRecord
 from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.stored_rows import StoredRows, bin_by_column
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -22,13 +23,13 @@ class Training:
     """Everything read and checked, ready for the booster."""
 
     def __init__(
-        self, X: Array, y: Floats, weight: Floats | None, costs: Costs, qid: Array | None = None
+        self, X: Any, y: Floats, weight: Floats | None, costs: Costs, qid: Array | None = None
     ) -> None:
         weight, X, y, qid = drop_weightless(weight, X, y, qid)
         self.X, self.y, self.weight, self.costs, self.qid = X, y, weight, costs, qid
         self.qid_held: Array | None = None
         self.weight_held: Floats | None = None
-        self.X_held: Array | None = None
+        self.X_held: Any = None
         self.y_held: Floats | None = None
         self.allowed: npt.NDArray[np.bool_] = np.ones(X.shape[1], dtype=bool)
         self.categorical: npt.NDArray[np.bool_] | None = None
@@ -47,4 +48,6 @@ class Training:
     def bin(self, threads: Threads) -> BinnedData:
         """Bin the rows and those held out."""
         others = [] if self.X_held is None else [self.X_held]
+        if isinstance(self.X, StoredRows):
+            return bin_by_column(self.X, threads, self.weight, others, self.categorical)
         return BinnedData.prepare(self.X, threads, self.weight, others, self.categorical)

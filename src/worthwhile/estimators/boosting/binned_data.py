@@ -59,23 +59,43 @@ class BinnedData:
 
         ``categorical`` (d,) says which columns hold codes of categories, whole numbers from 0 to 254.
         """
-        weight, power = np.empty(0, dtype=SUM), 0
-        everybody = threads.collective
-        if sample_weight is not None:
-            largest, uneven = everybody.max(
-                np.array([sample_weight.max(initial=0.0), (sample_weight != 1).any()])
-            )
-            n_rows = int(everybody.sum(np.array([len(X)]))[0])
-            if uneven:
-                weight, power = round_weights(sample_weight, n_rows, largest)
-        bins = find_bins(X, weight, threads, categorical)
-        missing = bins.missing.copy()
-        for other in others:
-            if other.dtype.kind == "f":
-                missing |= everybody.max(np.isnan(np.asarray(other)).any(axis=0))
-            bins = bins.with_codes(other, threads)
-        bins = replace(bins, missing=missing)
+        weight, power = whole_weights(sample_weight, len(X), threads)
+        bins = find_bins_with(X, weight, threads, others, categorical)
         layout = Layout.plan(bins, find_exclusive([X, *others], bins, threads))
         words = encode_matrix(X, bins, layout, threads)
         coded = [encode_matrix(other, bins, layout, threads) for other in others]
         return cls(bins, layout, words, coded, weight, power)
+
+
+def whole_weights(
+    sample_weight: Floats | None, n_rows: int, threads: Threads
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Rounded weights (empty where all rows weigh the same), and the power of two in them."""
+    if sample_weight is None:
+        return np.empty(0, dtype=SUM), 0
+    everybody = threads.collective
+    largest, uneven = everybody.max(
+        np.array([sample_weight.max(initial=0.0), (sample_weight != 1).any()])
+    )
+    n_total = int(everybody.sum(np.array([n_rows]))[0])
+    if not uneven:
+        return np.empty(0, dtype=SUM), 0
+    weight, power = round_weights(sample_weight, n_total, largest)
+    return weight, power
+
+
+def find_bins_with(
+    X: Array,
+    weight: npt.NDArray[np.int64],
+    threads: Threads,
+    others: Sequence[Array],
+    categorical: npt.NDArray[np.bool_] | None,
+) -> Bins:
+    """Bins of a matrix, which know of values that are missing, and of categories, in others alone."""
+    bins: Bins = find_bins(X, weight, threads, categorical)
+    missing = bins.missing.copy()
+    for other in others:
+        if other.dtype.kind == "f":
+            missing |= threads.collective.max(np.isnan(np.asarray(other)).any(axis=0))
+        bins = bins.with_codes(other, threads)
+    return replace(bins, missing=missing)

@@ -283,7 +283,9 @@ class Booster:
         outputs = values.shape[1]
         statistics = np.empty((len(values), 1 + len(parts) * outputs), dtype=SUM)
         statistics[:, 0] = self.data.weight if len(self.data.weight) else 1
-        np.multiply(np.hstack(parts), statistics[:, :1], out=statistics[:, 1:])
+        np.multiply(
+            np.hstack(parts) if curved else values, statistics[:, :1], out=statistics[:, 1:]
+        )
         pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows, outputs=outputs)
         rows = slice(None) if sample.rows is None else sample.rows
         chosen = statistics[rows]
