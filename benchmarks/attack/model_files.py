@@ -4,9 +4,10 @@
         [--keep FOLDER]
 
 The damage is that of ``tests/attack/model_files.py``, which the tests do a small piece of. Prints how many
-files were refused, how many obey and how many are wrong, and the largest memory of a process; exits with 1
-if a file is wrong, and keeps it in FOLDER. What is done is written into FILE, piece by piece: the same
-command goes on from there. A file that takes over a minute, or the process with it, counts as wrong.
+files were refused, how many obey and how many are wrong, the largest memory of a process and the longest that
+a file took; exits with 1 if a file is wrong, and keeps it in FOLDER. What is done is written into FILE, piece
+by piece: the same command goes on from there. A file that takes over a minute, or the process with it, counts
+as wrong.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ LIMIT = 60
 def attack(first: int, samples: list[Path], folder: Path) -> dict[str, Any]:
     """Outcomes of the files from one seed on; those that are wrong stay in the folder."""
     warnings.simplefilter("ignore")
-    counts, wrong = {"refused": 0, "obeys": 0, "wrong": 0}, []
+    counts, wrong, slowest = {"refused": 0, "obeys": 0, "wrong": 0}, [], 0.0
     tried = rows()
     for seed in range(first, first + PIECE):
         path = folder / f"{samples[seed % len(samples)].stem}-{seed}.worthwhile"
         faulthandler.dump_traceback_later(LIMIT, exit=True)
         damage(samples, path, seed)
+        start = time.perf_counter()
         outcome, problem = judge(path, tried)
+        slowest = max(slowest, time.perf_counter() - start)
         faulthandler.cancel_dump_traceback_later()
         counts[outcome] += 1
         if outcome == "wrong":
@@ -52,7 +55,7 @@ def attack(first: int, samples: list[Path], folder: Path) -> dict[str, Any]:
         else:
             path.unlink()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return {"counts": counts, "problems": wrong, "memory": memory}
+    return {"counts": counts, "problems": wrong, "memory": memory, "slowest": round(slowest, 1)}
 
 
 def run(given: argparse.Namespace, kept: Kept, samples: list[Path], folder: Path) -> list[str]:
@@ -97,7 +100,8 @@ def main() -> int:
     total = {key: sum(f["counts"][key] for f in found) for key in ("refused", "obeys", "wrong")}
     print(
         f"{sum(total.values()):,} files, {time.perf_counter() - start:.0f} s in this run, "
-        f"at most {max((f['memory'] for f in found), default=0):,} MB\n"
+        f"at most {max((f['memory'] for f in found), default=0):,} MB, "
+        f"{max((f['slowest'] for f in found), default=0)} s for a file\n"
         f"refused: {total['refused']:,}   obey: {total['obeys']:,}   wrong: {total['wrong']:,}"
     )
     for line in [problem for f in found for problem in f["problems"]]:
