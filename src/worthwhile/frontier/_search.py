@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,16 +20,11 @@ from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
 from worthwhile.costs import QUANTA_PER_UNIT, budget_quanta
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._delegate import Delegate
+from worthwhile.frontier._drawing import draw
 from worthwhile.frontier._folds import make_folds
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring
-from worthwhile.frontier._margin import (
-    critical_value,
-    influences,
-    make_blocks,
-    margins,
-    standard_errors,
-)
+from worthwhile.frontier._margin import make_blocks
 from worthwhile.frontier._measure import (
     Judge,
     LabelledRows,
@@ -39,7 +34,7 @@ from worthwhile.frontier._measure import (
     train,
 )
 from worthwhile.frontier._pipelines import as_searchable
-from worthwhile.frontier._points import Frontier, Point, pareto_indices
+from worthwhile.frontier._points import Frontier, Point
 from worthwhile.frontier._promise import promise_of
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
@@ -49,6 +44,7 @@ from worthwhile.promise import Figure
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     """Find the best model whose mean bill on new rows stays within a budget.
 
@@ -180,45 +176,26 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    best_estimator_: Any
-    frontier_: Frontier
+    best_estimator_: Any = field(init=False)
+    frontier_: Frontier = field(init=False)
 
-    def __init__(
-        self,
-        estimator: Any,
-        budget: float,
-        *,
-        param_grid: Any = None,
-        trade_off: Any = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        positive: Any = None,
-        confidence: float = 0.95,
-        horizon: float | None = None,
-        refine: int = 2,
-        tune: int = 4,
-        refit: bool = True,
-        n_jobs: int | None = None,
-        resume: Any = None,
-        scoring_name: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.budget = budget
-        self.param_grid = param_grid
-        self.trade_off = trade_off
-        self.cv = cv
-        self.scoring = scoring
-        self.positive = positive
-        self.confidence = confidence
-        self.horizon = horizon
-        self.refine = refine
-        self.tune = tune
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.resume = resume
-        self.scoring_name = scoring_name
-        self.verbose = verbose
+    estimator: Any
+    budget: float
+    _: KW_ONLY
+    param_grid: Any = None
+    trade_off: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    positive: Any = None
+    confidence: float = 0.95
+    horizon: float | None = None
+    refine: int = 2
+    tune: int = 4
+    refit: bool = True
+    n_jobs: int | None = None
+    resume: Any = None
+    scoring_name: str | None = None
+    verbose: int = 0
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, qid: Any = None
@@ -299,42 +276,11 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
     def _draw_frontier(self, sweep: Sweep, measured: list[Measured]) -> None:
         """Means, errors and bounds of all points."""
-        held = np.concatenate([rows for _, rows in sweep.folds])
-        counts = np.bincount(sweep.blocks[held], minlength=int(sweep.blocks.max()) + 1).astype(
-            float
-        )
-        sums = np.array([m.sums for m in measured]) / QUANTA_PER_UNIT
-        cost = sums.sum(axis=1) / counts.sum()
-        score = np.array([m.scores.mean() for m in measured])
-        if not np.isfinite(score).all():
-            bad = measured[int(np.flatnonzero(~np.isfinite(score))[0])]
-            raise ValueError(
-                f"scoring gave {bad.scores.tolist()} for {sweep.candidates[bad.candidate].params}: a score is a finite "
-                "number in every fold."
-            )
-        pulls = influences(sums, counts)
-        errors = standard_errors(pulls)
-        self.critical_value_ = critical_value(pulls[pareto_indices(cost, score)], self.confidence)
-        new = len(sweep.rows) if self.horizon is None else self.horizon
-        width = margins(errors, self.critical_value_, self.confidence, int(counts.sum()), new)
-        self._margins = width
-        folds = len(sweep.folds)
-        spread = [
-            float(m.scores.std(ddof=1) / math.sqrt(folds)) if folds > 1 else math.nan
-            for m in measured
-        ]
+        drawn = draw(sweep, measured, self.confidence, self.horizon)
+        self.critical_value_, self._margins = drawn.critical_value, drawn.margins
         costs = getattr(as_searchable(self.estimator), "costs", None)
-        self.frontier_ = Frontier(
-            [
-                Point(
-                    float(cost[i]), float(score[i]), float(errors[i]), spread[i], float(cost[i] + width[i]),
-                    dict(sweep.candidates[m.candidate].params), m.stage, m.case_budget,
-                )
-                for i, m in enumerate(measured)
-            ],
-            unit=getattr(costs, "unit", ""),
-            score_name=score_name(self.estimator, self.scoring),
-        )  # fmt: skip
+        name = score_name(self.estimator, self.scoring)
+        self.frontier_ = Frontier(drawn.points, unit=getattr(costs, "unit", ""), score_name=name)
 
     def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
         """Fit points within the budget on all rows, best first, until one keeps it with the margin."""
