@@ -25,6 +25,7 @@ from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader, refuse_to_train
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.calibration import Calibration
+from worthwhile.policy.keys import read_keys
 from worthwhile.runtime import Answers, Extractors, Session, run_sessions
 
 if TYPE_CHECKING:
@@ -81,20 +82,21 @@ class CostAware(Promising, TableReader):
     @quiet
     def _run(
         self, X: Any, budget: Any = None, *, billed: bool = True, prices: Any = None, unavailable: Any = (),
-        **how: Any,
+        key: Any = None, **how: Any,
     ) -> Outcome:  # fmt: skip
         """Everything about a batch in one pass; ``how`` goes to the policy."""
         policy, given = self._policy_at(prices), X
         missing = policy.costs.columns_of(unavailable, "unavailable")
         absent = [*policy.costs.dependents(missing)]
         X = self._read(X, absent) if absent else self._read(X)
+        keys = None if key is None else read_keys(key, len(X))
         limit = self.policy_.allowed(budget_limits(budget, len(X)))
         if limit is not None or (missing and not set(missing).isdisjoint(policy.reads.tolist())):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
         outcome = policy.serve(
-            X, limit, unavailable=missing, billed=billed or infinite is not None, **how
+            X, limit, unavailable=missing, billed=billed or infinite is not None, keys=keys, **how
         )
         if infinite is not None and (read := infinite & outcome.acquired).any():
             row, column = (int(i) for i in np.argwhere(read)[0])
@@ -107,7 +109,13 @@ class CostAware(Promising, TableReader):
         return self.policy_ if prices is None else self.policy_.priced(self.costs_.today(prices))
 
     def predict(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> npt.NDArray[Any]:
         """Predict, buying for each row what it needs.
 
@@ -122,12 +130,17 @@ class CostAware(Promising, TableReader):
             is bought does only where the model's ``policy_.chooses_by_price`` says so.
         unavailable : list of features
             Columns that are not to be had for these rows, nor is what requires them.
+        key : one per row, optional
+            What tells the cases from each other, in the order of the rows: text, whole numbers, UUIDs or
+            bytes. It decides where a model that mixes two policies tosses a coin, and nothing else.
 
         Returns
         -------
         array (n,)
         """
-        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
+        raw = self._run(
+            X, budget, billed=False, prices=prices, unavailable=unavailable, key=key
+        ).raw
         return self.policy_.output.predict(raw)
 
     def importances(self, X: Any) -> pd.DataFrame:
@@ -148,26 +161,46 @@ class CostAware(Promising, TableReader):
         return importances(self.costs_, self.acquired(X), self.policy_, self._read(X))
 
     def acquired(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> npt.NDArray[np.bool_]:
         """What is bought for each row, bool (n, d); parameters as for :meth:`predict`."""
-        return self._run(X, budget, prices=prices, unavailable=unavailable).acquired
+        return self._run(X, budget, prices=prices, unavailable=unavailable, key=key).acquired
 
     def cost(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> Floats:
         """The bill of each row, float64 (n,): features and fees once, and the evaluations.
 
         Parameters as for :meth:`predict`.
         """
-        outcome = self._run(X, budget, prices=prices, unavailable=unavailable)
+        outcome = self._run(X, budget, prices=prices, unavailable=unavailable, key=key)
         return as_floats(self._policy_at(prices).bills(outcome))
 
     def evaluated(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> npt.NDArray[np.int64]:
         """Trees or stages evaluated for each row, int (n,); parameters as for :meth:`predict`."""
-        return self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).evaluated
+        return self._run(
+            X, budget, billed=False, prices=prices, unavailable=unavailable, key=key
+        ).evaluated
 
     def within(self, budget: Any) -> Self:
         """A copy that never spends more than ``budget`` on a case, in batches, sessions and files.
@@ -202,12 +235,14 @@ class CostAware(Promising, TableReader):
     # On demand -----------------------------------------------------------------------------------
 
     def session(
-        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = ()
+        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = (),
+        key: Any = None,
     ) -> Session:  # fmt: skip
         """Start predicting one case on demand; see :class:`~worthwhile.Session`."""
         self._check_fitted()
         return Session(
-            self.policy_, budget=budget, one_by_one=one_by_one, prices=prices, unavailable=unavailable
+            self.policy_, budget=budget, one_by_one=one_by_one, prices=prices, unavailable=unavailable,
+            key=key,
         )  # fmt: skip
 
     def predict_with(
@@ -220,18 +255,19 @@ class CostAware(Promising, TableReader):
         resume: Sequence[Session] | Mapping[Any, Session] | None = None,
         prices: Any = None,
         unavailable: Any = (),
+        key: Any = None,
     ) -> Answers:
         """Predict for many ids, fetching each feature in bulk for the rows that want it now.
 
         See :class:`~worthwhile.Extractors` for failures, retries and time-outs. When the run is
         stopped, by an extractor that fails or by Ctrl-C, the exception has ``sessions`` with
-        everything already bought: ``resume=error.sessions`` goes on with them. ``budget``, ``prices``
-        and ``unavailable`` as for :meth:`predict`, with one budget or one per id.
+        everything already bought: ``resume=error.sessions`` goes on with them. ``budget``, ``prices``,
+        ``unavailable`` and ``key`` as for :meth:`predict`, with one budget or one per id, and a key per id.
         """
         self._check_fitted()
         return run_sessions(
             self.policy_, extractors, ids, budget, on_failure=on_failure, sessions=resume, prices=prices,
-            unavailable=unavailable,
+            unavailable=unavailable, key=key,
         )  # fmt: skip
 
     # Files and tags ------------------------------------------------------------------------------
@@ -311,26 +347,50 @@ class CostAwareClassifier(ClassifierMixin, CostAware):
 
     @available_if(_has_probabilities)
     def predict_proba(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> Floats:
         """Probability of each class, (n, n_classes), in the order of ``classes_``."""
-        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
+        raw = self._run(
+            X, budget, billed=False, prices=prices, unavailable=unavailable, key=key
+        ).raw
         return self.policy_.output.probabilities(raw)
 
     @available_if(_has_probabilities)
     def predict_log_proba(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> Floats:
         """Logarithm of :meth:`predict_proba`."""
-        probabilities = self.predict_proba(X, budget, prices=prices, unavailable=unavailable)
+        probabilities = self.predict_proba(
+            X, budget, prices=prices, unavailable=unavailable, key=key
+        )
         with np.errstate(all="ignore"):  # a probability may be 0
             return np.log(probabilities)
 
     def decision_function(
-        self, X: Any, budget: Any = None, *, prices: Any = None, unavailable: Any = ()
+        self,
+        X: Any,
+        budget: Any = None,
+        *,
+        prices: Any = None,
+        unavailable: Any = (),
+        key: Any = None,
     ) -> Floats:
         """Raw scores: (n,) for two classes, else (n, n_classes)."""
-        raw = self._run(X, budget, billed=False, prices=prices, unavailable=unavailable).raw
+        raw = self._run(
+            X, budget, billed=False, prices=prices, unavailable=unavailable, key=key
+        ).raw
         return self.policy_.output.decision(raw)
 
 

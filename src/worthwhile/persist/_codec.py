@@ -27,6 +27,7 @@ POLICIES = {
     "exits": ("worthwhile.policy.exits.policy", "ExitPolicy"),
     "gate": ("worthwhile.policy.gate", "GatePolicy"),
     "pipeline": ("worthwhile.policy.pipeline", "PipelinePolicy"),
+    "mixture": ("worthwhile.policy.mixture", "MixturePolicy"),
     "linear tree": ("worthwhile.policy.linear_tree", "LinearTreePolicy"),
     "linear tree on trees": ("worthwhile.policy.linear_tree_inputs", "TreeInputsPolicy"),
     "selection": ("worthwhile.policy.selection.learned", "SelectionPolicy"),

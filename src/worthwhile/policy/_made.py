@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
+from worthwhile.policy.keys import Coin
 from worthwhile.policy.output import Output
 
 Mask = npt.NDArray[np.bool_]
@@ -56,6 +57,26 @@ class MadePolicy(Policy):
     def check_budget(self) -> None:
         """As the policy inside."""
         self.inner.check_budget()
+
+    @property
+    def coin(self) -> Coin | None:
+        """That of the policy inside."""
+        return self.inner.coin
+
+    def following(self, dearer: bool) -> Policy:
+        """The same over the one of two policies inside; made once, since they keep what walks need."""
+        if self.coin is None:
+            return self
+        sides: dict[bool, Policy] = vars(self).setdefault("_sides", {})
+        if dearer not in sides:
+            sides[dearer] = self._changed(inner=self.inner.following(dearer))
+        return sides[dearer]
+
+    def keyed(self, key: str | None) -> Policy:
+        """As the policy inside: without a key it may stay undecided."""
+        if key is None and self.inner.keyed(None) is not self.inner:
+            return self.following(False)
+        return super().keyed(key)
 
     def batch(
         self, X: Floats, limit: int | None = None, *, billed: bool = True, **how: Any
@@ -171,6 +192,11 @@ class MadeCase(Case):
     def answer(self) -> Floats:
         """What the case inside says."""
         return self._inner.answer()
+
+    @property
+    def where(self) -> Any:
+        """Where the case inside stands."""
+        return self._inner.where
 
     def why(self, feature: int) -> str:
         """Why the first column of the source that is wanted is wanted."""

@@ -22,6 +22,7 @@ from worthwhile.columns import Columns
 from worthwhile.costs import NO_LIMIT, Costs, FlatCosts
 from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.foreign import Foreign, digest_of
+from worthwhile.policy.keys import Coin
 from worthwhile.policy.output import Output
 from worthwhile.policy.till import Till
 
@@ -31,6 +32,9 @@ Bundle = tuple[int, ...]
 
 State = tuple[dict[str, Any], dict[str, Any]]
 """Settings as JSON values, and arrays (or nested policies) by name."""
+
+MADE = ("_fingerprint", "_sides", "fed")
+"""Attributes that a policy makes of its others when somebody asks."""
 
 LARGEST = 1e100
 """No honest model holds a larger number, and a product with it might overflow."""
@@ -92,6 +96,14 @@ class Case(ABC):
         """In a few words, why a wanted feature is wanted."""
         return "the model reads it next"
 
+    @property
+    def where(self) -> Any:
+        """Where the row stands after :meth:`wants`, for policies that walk through places of one map.
+
+        Two such policies are together as long as this is equal; None where there is no map.
+        """
+        return None
+
 
 class Policy(ABC):
     """A fitted model as a buyer.
@@ -132,16 +144,18 @@ class Policy(ABC):
 
     def with_columns(self, columns: Columns | None) -> Self:
         """The same policy for a table with these columns."""
-        twin = copy.copy(self)
-        twin.columns = columns
-        vars(twin).pop("_fingerprint", None)
-        return twin
+        return self._changed(columns=columns)
 
     def calibrated(self, calibration: Calibration) -> Self:
         """The same policy, which buys and predicts the same, with probabilities through this map."""
+        return self._changed(output=self.output.calibrated(calibration))
+
+    def _changed(self, **attributes: Any) -> Self:
+        """A copy with other attributes, without what was made of the old ones."""
         twin = copy.copy(self)
-        twin.output = self.output.calibrated(calibration)
-        vars(twin).pop("_fingerprint", None)
+        for made in MADE:
+            vars(twin).pop(made, None)
+        vars(twin).update(attributes)
         return twin
 
     @property
@@ -155,16 +169,47 @@ class Policy(ABC):
 
     def limited(self, limit: int | None) -> Self:
         """The same policy with a limit of its own for every case."""
-        twin = copy.copy(self)
-        twin.limit = limit
-        vars(twin).pop("_fingerprint", None)
-        return twin
+        return self._changed(limit=limit)
 
     def allowed(self, budget: Any) -> Any:
         """What a case may cost at most, given its budget in quanta; or rows, with a budget each."""
         if self.limit is None or budget is None:
             return self.limit if budget is None else budget
         return np.minimum(budget, self.limit) if np.ndim(budget) else min(budget, self.limit)
+
+    # Where chance decides ------------------------------------------------------------------------
+
+    @property
+    def coin(self) -> Coin | None:
+        """What decides which of two policies a case follows; None where there is one."""
+        return None
+
+    def following(self, dearer: bool) -> Policy:
+        """The one of two policies, for cases to which the coin falls so."""
+        return self
+
+    def keyed(self, key: str | None) -> Policy:
+        """The policy for a case with this key, as :func:`~worthwhile.policy.keys.read_key` gives it."""
+        if key is None or self.coin is None:
+            return self
+        return self.following(self.coin.by_key(key))
+
+    def _serve_keyed(
+        self, X: Floats, limit: Any, keys: Sequence[str] | None, **how: Any
+    ) -> Outcome:
+        """A batch of a policy with a coin: each row as the one of two policies that it follows has it."""
+        if keys is None:
+            policy = self.keyed(None)
+            return policy.serve(X, policy.allowed(limit), **how)
+        assert self.coin is not None
+        falls = self.coin.by_keys(keys)
+        parts = []
+        for dearer in (False, True):
+            rows, policy = np.flatnonzero(falls == dearer), self.following(dearer)
+            own = policy.allowed(limit[rows] if isinstance(limit, np.ndarray) else limit)
+            if len(rows):
+                parts.append((rows, policy.serve(X[rows], own, **how)))
+        return joined(parts)
 
     def check_budget(self) -> None:  # noqa: B027  most policies can always answer in part
         """Refuse, with advice, if the policy cannot run under a budget."""
@@ -190,7 +235,8 @@ class Policy(ABC):
         return type(self).from_state(costs, self.output, self.state())
 
     def serve(
-        self, X: Floats, limit: Any = None, *, unavailable: Iterable[int] = (), billed: bool = True, **how: Any
+        self, X: Floats, limit: Any = None, *, unavailable: Iterable[int] = (), billed: bool = True,
+        keys: Sequence[str] | None = None, **how: Any,
     ) -> Outcome:  # fmt: skip
         """A batch as its caller sees it: with what the purchases require.
 
@@ -200,9 +246,13 @@ class Policy(ABC):
             Quanta to spend on each row; in an array ``NO_LIMIT`` stands for None.
         unavailable : columns
             What is not to be had for these rows, as if a session had been told so at its start.
+        keys : one per row, optional
+            Decide where a coin falls.
         billed, how
             As for :meth:`batch`.
         """
+        if self.coin is not None and (keys is not None or self.keyed(None) is not self):
+            return self._serve_keyed(X, limit, keys, unavailable=unavailable)
         missing = self.costs.dependents(unavailable)
 
         def run(rows: Floats, quanta: int | None, billed: bool = billed) -> Outcome:
@@ -278,6 +328,13 @@ def gathered(policy: Policy, rows: list[Driven]) -> Outcome:
         np.array([bought for _, bought, _ in rows]).reshape(-1, policy.n_features),
         np.array([evaluated for _, _, evaluated in rows], dtype=np.int64),
     )
+
+
+def joined(parts: Sequence[tuple[npt.NDArray[np.intp], Outcome]]) -> Outcome:
+    """Parts of a batch in one, each with the numbers of its rows; all billed."""
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    columns = zip(*(outcome for _, outcome in parts), strict=True)
+    return Outcome(*(np.concatenate(column)[order] for column in columns))
 
 
 def run_case(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,7 +114,28 @@ class LibraryPolicy(Policy):
     # Batches -------------------------------------------------------------------------------------
 
     def batch(self, X: Floats, limit: int | None = None, *, billed: bool = True) -> Outcome:
-        """All rows, node after node: edges lead to later nodes only."""
+        """All rows, node after node."""
+        votes, end, evaluated = self._walk(X, partial(self._targets, limit))
+        acquired = self.library.member[end] if billed else np.zeros((0, X.shape[1]), dtype=bool)
+        return Outcome(self.finish(votes), acquired, evaluated)
+
+    def parting(self, other: LibraryPolicy, X: Floats, limit: int | None) -> Array:
+        """The node of each row from which this policy and another point of its library part, (n,).
+
+        They are together while both go to the same node, and would do so with all money there is.
+        """
+
+        def together(node: int, cell: Array, evaluated: Array) -> Array:
+            target = self._targets(None, node, cell, evaluated)
+            apart = target != other._targets(None, node, cell, evaluated)
+            for policy in (self, other) if limit is not None else ():
+                apart |= target != policy._targets(limit, node, cell, evaluated)
+            return np.where(apart, -1, target)
+
+        return self._walk(X, together)[1]
+
+    def _walk(self, X: Floats, decide: Callable[..., Array]) -> tuple[Floats, Array, Array]:
+        """Answers, last nodes and numbers of nodes of all rows: edges lead to later nodes only."""
         library = self.library
         X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
         votes = np.empty((len(X), library.n_outputs))
@@ -127,13 +150,15 @@ class LibraryPolicy(Policy):
             votes[rows], cell = self._visit(X, rows, node)
             evaluated[rows] += node > 0
             end[rows] = node
-            target = self.library.choice[self.point][cell]
-            if limit is not None:
-                target = self._within(node, target, limit, evaluated[rows])
+            target = decide(node, cell, evaluated[rows])
             for following in np.unique(target[target >= 0]).tolist():
                 waiting[following].append(rows[target == following])
-        acquired = library.member[end] if billed else np.zeros((0, X.shape[1]), dtype=bool)
-        return Outcome(self.finish(votes), acquired, evaluated)
+        return votes, end, evaluated
+
+    def _targets(self, limit: int | None, node: int, cell: Array, evaluated: Array) -> Array:
+        """Where rows at a node go; -1 to stop."""
+        target: Array = self.library.choice[self.point][cell]
+        return target if limit is None else self._within(node, target, limit, evaluated)
 
     def _within(self, node: int, target: Array, limit: int, evaluated: Array) -> Array:
         """Where rows go whose next set is too dear for what is left of their limit."""
@@ -254,6 +279,7 @@ class LibraryCase(Case):
         self._policy, self._walks = policy, policy._walks
         self._evaluation = policy.costs.flat.evaluation
         self._node, self._target = 0, -2  # -2: not yet decided
+        self._path: tuple[int, ...] = ()
         self._votes = policy.library.prior[None, :]
         self._known: dict[int, float] = {}
         self._refused: list[frozenset[int]] = []
@@ -283,6 +309,7 @@ class LibraryCase(Case):
     def _enter(self, node: int) -> None:
         self._votes = self._answer_of(node)
         self._node, self._target, self._begun = node, -2, False
+        self._path += (node,)
 
     def _more_is_known(self, left: int | None) -> int:
         """The best larger set of which everything is known by chance; -1 if there is none."""
@@ -345,6 +372,11 @@ class LibraryCase(Case):
         """Go another way, around the sets that need all of it."""
         self._refused.append(frozenset(bundle))
         self._target = -2
+
+    @property
+    def where(self) -> tuple[tuple[int, ...], int]:
+        """The sets that were walked through, and the next one."""
+        return self._path, self._target
 
     def why(self, feature: int) -> str:
         """How many features the next set adds."""

@@ -12,6 +12,7 @@ from worthwhile.columns import Columns
 from worthwhile.costs import Costs, as_decimal, as_float, as_text
 from worthwhile.exceptions import SessionError
 from worthwhile.policy.base import Policy
+from worthwhile.policy.keys import read_key
 from worthwhile.runtime.values import UNAVAILABLE
 
 FORMAT = 2
@@ -31,11 +32,17 @@ class Storable(ABC):
     origin: Policy
     """The model that it was opened with."""
     one_by_one: bool
+    key: str | None
+    """What tells the case from others, where a model tosses a coin."""
 
-    def __init__(self, policy: Any, prices: Any = None, unavailable: Any = ()) -> None:
-        self.origin = self.policy = policy
-        if prices is not None:
-            self.policy = policy.priced(policy.costs.today(prices))
+    def __init__(
+        self, policy: Any, prices: Any = None, unavailable: Any = (), key: Any = None
+    ) -> None:
+        self.origin = policy
+        self.key = None if key is None else read_key(key)
+        today = policy if prices is None else policy.priced(policy.costs.today(prices))
+        self._has_prices = today is not policy
+        self.policy = today.keyed(self.key)
         columns = policy.costs.columns_of(unavailable, "unavailable")
         self._missing: list[int] = policy.costs.dependents(columns)
         self._events: list[list[Any]] = []
@@ -81,10 +88,12 @@ class Storable(ABC):
         """The constructor's arguments and all calls since."""
         limit = self._limit_quanta()
         request: dict[str, Any] = {}
-        if self.policy is not self.origin:
+        if self._has_prices:
             request["prices"] = self.policy.costs.to_dict()
         if self._missing:
             request["unavailable"] = self._missing
+        if self.key is not None:
+            request["key"] = self.key
         return {
             "budget": None if limit is None else as_text(limit),
             "one_by_one": self.one_by_one,
@@ -186,7 +195,7 @@ def _check_origin(policy: Any, data: Mapping[str, Any]) -> None:
 
 
 def _request(policy: Any, calls: Mapping[str, Any]) -> dict[str, Any]:
-    """Prices of the session, and what it was opened without, from what was stored."""
+    """Prices and key of the session, and what it was opened without, from what was stored."""
     found: dict[str, Any] = {}
     if "prices" in calls:
         found["prices"] = Costs.from_dict(calls["prices"])
@@ -194,6 +203,10 @@ def _request(policy: Any, calls: Mapping[str, Any]) -> dict[str, Any]:
         end = policy.n_features
         numbers = [read_number(str(column), end, "column") for column in calls["unavailable"]]
         found["unavailable"] = policy.costs.names_of(numbers)
+    if "key" in calls:
+        if type(calls["key"]) is not str:
+            raise SessionError(f"not a stored session: key is {calls['key']!r}, not text.")
+        found["key"] = calls["key"]
     return found
 
 

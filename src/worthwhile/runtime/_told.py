@@ -21,8 +21,10 @@ NAMES, PLAIN = frozenset({str, int}), frozenset({float})
 class Listener(Storable):
     """A session as far as it listens: it knows what was told and what is due, and reads what comes."""
 
-    def __init__(self, policy: Any, prices: Any = None, unavailable: Any = ()) -> None:
-        super().__init__(policy, prices, unavailable)
+    def __init__(
+        self, policy: Any, prices: Any = None, unavailable: Any = (), key: Any = None
+    ) -> None:
+        super().__init__(policy, prices, unavailable, key)
         self._known: dict[int, float] = {}
         self._words: dict[int, Any] = {}  # what was told of columns that are no plain numbers
         self._gone: set[int] = set()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from worthwhile.exceptions import ExtractionFailed
 from worthwhile.policy.base import Policy
+from worthwhile.policy.keys import read_keys
 from worthwhile.runtime.extractors import Extractors
 from worthwhile.runtime.session import Session
 from worthwhile.runtime.values import UNAVAILABLE, split_paid
@@ -58,6 +59,7 @@ def run_sessions(
     sessions: Sequence[Session] | Mapping[Any, Session] | None = None,
     prices: Any = None,
     unavailable: Any = (),
+    key: Any = None,
 ) -> Answers:
     """Drive one session per id to its end.
 
@@ -78,6 +80,8 @@ def run_sessions(
         Resume these instead of starting new ones; each has its own budget.
     prices, unavailable
         Of all sessions, as for :class:`~worthwhile.Session`.
+    key : one per id, optional
+        Keys of the cases; those of the ids themselves are ``key=ids``.
 
     Raises
     ------
@@ -102,7 +106,10 @@ def run_sessions(
         )
     if sessions is None:
         # The same id is the same case: one session, however often it is listed.
-        by_id = _new_sessions(policy, ids, budget, {"prices": prices, "unavailable": unavailable})
+        request = {"prices": prices, "unavailable": unavailable}
+        by_id = _new_sessions(policy, ids, budget, key, request)
+    elif key is not None:
+        raise ValueError("key is given: sessions that are resumed have their own; leave it.")
     else:
         by_id = _to_resume(policy, ids, budget, sessions)
     run = _Run(policy, extractors, by_id, on_failure)
@@ -124,19 +131,20 @@ def run_sessions(
 
 
 def _new_sessions(
-    policy: Policy, ids: list[Any], budget: Any, request: dict[str, Any]
+    policy: Policy, ids: list[Any], budget: Any, key: Any, request: dict[str, Any]
 ) -> dict[Any, Session]:
-    """A session per id; with several budgets for an id, the first."""
+    """A session per id; with several budgets or keys for an id, the first."""
+    keys = [None] * len(ids) if key is None else read_keys(key, len(ids), "id")
     if budget is None or np.ndim(budget) == 0:
-        return {i: Session(policy, budget=budget, **request) for i in ids}
-    if np.shape(budget) != (len(ids),):
+        budget = [budget] * len(ids)
+    elif np.shape(budget) != (len(ids),):
         raise ValueError(
             f"budget has shape {np.shape(budget)} for {len(ids)} ids: give one number, or one for each id."
         )
-    budgets: dict[Any, Any] = {}
-    for i, one in zip(ids, list(budget), strict=True):
-        budgets.setdefault(i, one)
-    return {i: Session(policy, budget=one, **request) for i, one in budgets.items()}
+    own: dict[Any, tuple[Any, str | None]] = {}
+    for i, *each in zip(ids, list(budget), keys, strict=True):
+        own.setdefault(i, tuple(each))
+    return {i: Session(policy, budget=one, key=k, **request) for i, (one, k) in own.items()}
 
 
 def _to_resume(

@@ -79,6 +79,13 @@ def _bought(feature: int, line: _Purchases) -> Entry:
 class Ledger:
     """Append-only record of purchases with exact amounts, in order.
 
+    Parameters
+    ----------
+    unit : str
+        Of the amounts.
+    key : str, optional
+        Of the case, where it has one.
+
     Examples
     --------
     >>> from decimal import Decimal
@@ -91,8 +98,8 @@ class Ledger:
     total 7.27 CAD
     """
 
-    def __init__(self, unit: str = "") -> None:
-        self.unit = unit
+    def __init__(self, unit: str = "", *, key: str | None = None) -> None:
+        self.unit, self.key = unit, key
         self._lines: list[Any] = []  # entries, and what entries are made of when somebody looks
 
     def add(self, entry: Entry) -> None:
@@ -182,7 +189,8 @@ class Ledger:
             if entry.fee:
                 note += f"  ({entry.price} + {entry.fee} fee of {entry.group})"
             lines.append(f"{name:<{width}} {entry.amount}{note}")
-        return "\n".join([*lines, f"{'total':<{width}} {self.total} {self.unit}".rstrip()])
+        lines.append(f"{'total':<{width}} {self.total} {self.unit}".rstrip())
+        return "\n".join(lines if self.key is None else [f"key {self.key}", *lines])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -192,4 +200,5 @@ class Ledger:
         ]  # fmt: skip
         total = f"{self.total} {self.unit}".strip()
         heads = ["feature", "kind", "price", "group", "fee", "amount"]
-        return html_table(f"{len(rows)} lines, {total} in all", heads, rows)
+        of = "" if self.key is None else f"key {self.key}: "
+        return html_table(f"{of}{len(rows)} lines, {total} in all", heads, rows)

@@ -62,9 +62,9 @@ class QuerySession(Storable):
         Never spend more than this on the whole query; None is no limit.
     one_by_one : bool, default=False
         Ask for one value at a time instead of all that are certain.
-    prices, unavailable
-        Prices of this request, and what is not to be had for any document, as for
-        :class:`~worthwhile.Session`.
+    prices, unavailable, key
+        Prices of this request, what is not to be had for any document, and what tells the query from
+        others, as for :class:`~worthwhile.Session`.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class QuerySession(Storable):
 
     def __init__(
         self, policy: ExitPolicy, documents: Any, *, budget: Any = None, one_by_one: bool = False,
-        prices: Any = None, unavailable: Any = (),
+        prices: Any = None, unavailable: Any = (), key: Any = None,
     ) -> None:  # fmt: skip
         if isinstance(documents, bool) or not isinstance(documents, Integral) or documents < 1:
             raise ValueError(
@@ -90,7 +90,7 @@ class QuerySession(Storable):
             )
         if not isinstance(policy, ExitPolicy) or policy.alone:
             raise TypeError("policy has no rule for queries: use Session for single rows.")
-        super().__init__(policy, prices, unavailable)
+        super().__init__(policy, prices, unavailable, key)
         self._limit: int | None = policy.allowed(budget_quanta(budget))
         self.one_by_one = bool(one_by_one)
         self._accounts = [

@@ -45,6 +45,9 @@ class Session(Listener):
         Prices of this request, as for :meth:`worthwhile.Costs.today`.
     unavailable : list of features
         What is not to be had, nor is what requires it: it is not asked for.
+    key : text, whole number, UUID or bytes, optional
+        What tells the case from others: it decides where a model that mixes two policies tosses a
+        coin. The same key falls the same way in batches.
 
     Examples
     --------
@@ -68,13 +71,15 @@ class Session(Listener):
         one_by_one: bool = False,
         prices: Any = None,
         unavailable: Any = (),
+        key: Any = None,
     ) -> None:
-        super().__init__(policy, prices, unavailable)
-        policy, limit = self.policy, policy.allowed(budget_quanta(budget))
+        super().__init__(policy, prices, unavailable, key)
+        limit = self.policy.allowed(policy.allowed(budget_quanta(budget)))
+        policy = self.policy
         if limit is not None:
             policy.check_budget()
         self.one_by_one = bool(one_by_one)
-        self.ledger = Ledger(policy.costs.unit)
+        self.ledger = Ledger(policy.costs.unit, key=self.key)
         self._case = policy.begin()
         self._till = Till(policy.costs, limit)
         self._set_aside: set[int] = set()  # planned only because something wanted requires them

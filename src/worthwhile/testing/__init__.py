@@ -29,6 +29,11 @@ from worthwhile.testing._honest import (
     check_rows_do_not_see_each_other,
     check_unbought_values_are_not_used,
 )
+from worthwhile.testing._keys import (
+    check_bad_keys_are_refused,
+    check_keys_decide_alone,
+    check_keys_fall_alike,
+)
 from worthwhile.testing._one_answer import (
     check_form_of_data_does_not_matter,
     check_numpy_settings_do_not_matter,
@@ -63,6 +68,8 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_unbought_values_are_not_used,
     check_infinity_is_refused_where_read,
     check_sessions_agree_with_batches,
+    check_keys_decide_alone,
+    check_keys_fall_alike,
     check_stored_sessions_agree,
     check_reloaded_model_agrees,
     check_form_of_data_does_not_matter,
@@ -89,6 +96,7 @@ CHECKS: tuple[Callable[[Subject], None], ...] = (
     check_frames_are_read_by_name,
     check_prediction_needs_a_fit,
     check_bad_prices_are_refused,
+    check_bad_keys_are_refused,
     check_sessions_survive_nonsense,
 )
 """Every check, in the order in which they run; each takes a :class:`Subject`."""

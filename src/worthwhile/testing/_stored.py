@@ -30,7 +30,7 @@ def _with_evaluation(policy: Policy) -> Policy:
 
 def _resumed(session: Session) -> Session:
     stored = json.loads(json.dumps(session.to_dict()))
-    return type(session).from_dict(session.policy, stored)
+    return type(session).from_dict(session.origin, stored)
 
 
 def _seen(session: Session) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from worthwhile.estimators.priced._catboost_categories import EMPTY, category_co
 from worthwhile.estimators.priced._columns import columns, comes_from, is_booster
 from worthwhile.estimators.priced._front import make_front
 from worthwhile.estimators.priced._lightgbm import from_lightgbm
+from worthwhile.estimators.priced._mixed import mix_policies
 from worthwhile.estimators.priced._sklearn import from_sklearn_boosting, tree_nodes
 from worthwhile.estimators.priced._snapshot import Snapshot
 from worthwhile.estimators.priced._whole import classifier_output, fallback_of, typical
@@ -114,6 +115,41 @@ class PricedModel(CostAware):
         self.costs = costs
         self.fallback = fallback
         self.background = background
+
+    @classmethod
+    def mixed(cls, first: Any, second: Any, share: float, *, seed: int = 0) -> PricedModel:
+        """Two fitted models of one table as one, whose mean bill lies between theirs.
+
+        Each case follows one of the two; a coin says which, tossed by ``key=`` of ``predict``,
+        ``session`` and the others. Chance then decides who gets a test.
+
+        Parameters
+        ----------
+        first, second : fitted estimators of worthwhile
+            The cheaper and the dearer one, with the same prices and answers of one kind.
+        share : float
+            Share of the cases, from 0 to 1, that follow the second.
+        seed : int, default=0
+            Which cases these are.
+
+        Returns
+        -------
+        PricedModel
+            As one that was read from a file: its ``model`` is None.
+
+        Examples
+        --------
+        >>> from worthwhile import GreedyMiserClassifier, PricedModel, datasets
+        >>> heart = datasets.load_heart()
+        >>> miser = GreedyMiserClassifier(costs=heart.costs, n_rounds=20).fit(heart.data, heart.target)
+        >>> half = PricedModel.mixed(miser.at(stage=2), miser, share=0.5)
+        >>> bills = half.cost(heart.data, key=range(len(heart.data)))
+        >>> bool(miser.at(stage=2).cost(heart.data).mean() < bills.mean() < miser.cost(heart.data).mean())
+        True
+        """
+        made = cls(None)
+        made._restore(mix_policies(first.policy_, second.policy_, share, seed))
+        return made
 
     @property
     def policy_(self) -> Policy:  # type: ignore[override]
