@@ -13,6 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import worthwhile
 from tests.attack.session_subjects import priced_frame
@@ -43,10 +44,17 @@ def _plain() -> dict[str, Any]:
     models = {
         "PricedModel-classifier": PricedModel(forest, costs),
         "PricedModel-regressor": PricedModel(regression),
+        "PricedModel-mixed": _mixed(forest, X, y, costs),
     }
     for name in public_estimators():
         models[name] = make(name).fit(X, y.astype(float) if name.endswith("Regressor") else y)
     return models
+
+
+def _mixed(forest: Any, X: Any, y: Any, costs: Costs) -> PricedModel:
+    """Two models of different libraries, and a coin."""
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    return PricedModel.mixed(PricedModel(tree, costs), PricedModel(forest, costs), 0.4, seed=7)
 
 
 def _under_fees() -> dict[str, Any]:

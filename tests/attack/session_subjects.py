@@ -136,8 +136,11 @@ def _wrapped() -> list[Subject]:
         "logistic regression": PricedModel(linear, by_position),
         "logistic regression with fallback": PricedModel(linear, by_position, fallback=1),
         "logistic regression with background": PricedModel(linear, by_position, background=X),
+        "tree and forest mixed": PricedModel.mixed(
+            PricedModel(tree, costs), PricedModel(forest, costs), 0.5
+        ),
     }
-    named = ("tree", "forest")
+    named = ("tree", "forest", "tree and forest mixed")
     return [
         Subject(f"{name} priced", model, X if name in named else X.to_numpy())
         for name, model in models.items()

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import worthwhile
-from tests.testing.dishonest import answers, bills, honest, manners
+from tests.testing.dishonest import answers, bills, honest, manners, mixed
 from worthwhile import testing
 from worthwhile.testing import CHECKS, LAWS, ContractError, check_contract, subjects
 
@@ -47,6 +47,16 @@ CAUGHT = [
     (answers.MindsTheLayout, "check_form_of_data_does_not_matter", "as float32"),
     (answers.WarnsOfLargeNumbers, "check_numpy_settings_do_not_matter", "FloatingPointError"),
     (answers.GetsStuck, "check_numpy_settings_do_not_matter", "FloatingPointError"),
+    (
+        mixed.HashesWhatIsNotBought,
+        "check_unbought_values_are_not_used",
+        "where nothing was bought",
+    ),
+    (mixed.GoesByPlaces, "check_keys_decide_alone", "in another order of rows and keys"),
+    (mixed.ForgetsKeysInSessions, "check_keys_fall_alike", "in a session with a key"),
+    (mixed.LosesKeys, "check_keys_fall_alike", "key of a session or of its ledger is lost"),
+    (mixed.TossesBadly, "check_keys_fall_alike", "of 2000 keys 0.0% follow the dearer"),
+    (mixed.TakesAnyKey, "check_bad_keys_are_refused", "is accepted"),
     (bills.CutsPrices, "check_prices_are_those_given", "has price 0, given"),
     (bills.UnderBills, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
     (bills.ForgetsEvaluations, "check_bill_can_be_recomputed", r"cost is .* in cost\(X\)"),
@@ -99,7 +109,9 @@ def honest_subjects():
     return list(subjects(honest.HonestTrees()))
 
 
-@pytest.mark.parametrize("estimator", [honest.HonestTrees(), honest.HonestTree()])
+@pytest.mark.parametrize(
+    "estimator", [honest.HonestTrees(), honest.HonestTree(), mixed.HonestMixture()]
+)
 def test_an_honest_estimator_of_a_user_passes(estimator):
     check_contract(estimator)
 

@@ -18,6 +18,6 @@ def mix_policies(first: Policy, second: Policy, share: Any, seed: Any) -> Policy
         raise ValueError(f"seed is {seed!r}: it is a whole number from 0 to {MOST_SEED}.")
     if first.columns != second.columns:
         raise ValueError("the two models read columns of different kinds: mix models of one table.")
-    coin = Coin(seed, round(share * WHOLE))
+    coin = Coin(seed, round(float(share) * WHOLE))
     mixed = MixturePolicy(first.with_columns(None), second.with_columns(None), coin)
     return mixed.with_columns(first.columns)
