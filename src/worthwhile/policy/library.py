@@ -54,8 +54,8 @@ class LibraryPolicy(Policy):
         self._walks: _Walks | None = None
 
     def at(self, point: int) -> LibraryPolicy:
-        """The same library at another point."""
-        return LibraryPolicy(self.costs, self.output, self.library, point, self.errors)
+        """The same library at another point, not calibrated."""
+        return LibraryPolicy(self.costs, self.output.plain, self.library, point, self.errors)
 
     def _priced(self, costs: Costs) -> LibraryPolicy:
         return LibraryPolicy(costs, self.output, self.library, self.point, self.errors)

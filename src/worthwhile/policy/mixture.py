@@ -65,6 +65,11 @@ class MixturePolicy(Policy):
         return self._coin
 
     @property
+    def errors(self) -> Any:
+        """Prices of errors that both go by; None where there are none."""
+        return getattr(self.first, "errors", None)
+
+    @property
     def reads(self) -> npt.NDArray[np.intp]:
         """Columns that a row may read under one of the two."""
         return np.union1d(self.first.reads, self.second.reads).astype(np.intp)

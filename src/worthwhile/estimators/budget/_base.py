@@ -24,10 +24,13 @@ from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import MOST_STAGES, Training
 from worthwhile.estimators.budget._forests import Shape, Table
+from worthwhile.estimators.budget._mixing import Mix, mix_lines
 from worthwhile.estimators.budget._payoff import Payoff
 from worthwhile.estimators.budget._stages import Stages
 from worthwhile.policy.base import Policy
+from worthwhile.policy.keys import WHOLE, Coin
 from worthwhile.policy.library import LibraryPolicy
+from worthwhile.policy.mixture import MixturePolicy
 from worthwhile.policy.output import Output
 from worthwhile.promise import Evidence, Figure, Promise
 
@@ -39,6 +42,7 @@ REMEMBERED = 2000
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_trees": [Interval(Integral, 1, None, closed="left")],
+    "mix": ["boolean"],
     "cross_validated": ["boolean"],
     "confidence": [Interval(Real, 0.5, 1, closed="left")],
     "max_stages": [None, Interval(Integral, 0, None, closed="left")],
@@ -60,6 +64,7 @@ class BudgetModel(TrainingParameters, CostAware):
     n_stages_: int = field(init=False)
     training_stages_: int = field(init=False)
     point_: int = field(init=False)
+    seed_: int = field(init=False)
     _training: Training = field(init=False)
     _truth: tuple[Array, Floats] = field(init=False)
     _sample: Floats = field(init=False)
@@ -67,6 +72,7 @@ class BudgetModel(TrainingParameters, CostAware):
     budget: Any = None
     _: KW_ONLY
     errors: Any = None
+    mix: bool = False
     n_trees: int = 48
     cross_validated: bool = True
     confidence: float = 0.95
@@ -86,7 +92,7 @@ class BudgetModel(TrainingParameters, CostAware):
     def _learn(self, table: Table, truth: Array, costs: Costs, threads: Threads) -> Self:
         """Grow everything, and take up the point that the parameters ask for."""
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
-        self._truth = (truth, table.weight)
+        self.seed_, self._truth = seed, (truth, table.weight)
         payoff = self._payoff(*self._truth)
         shape, most = Shape(self.n_trees, seed), MOST_STAGES
         with progress("stages", most, shown=self.verbose > 0) as advance:
@@ -118,9 +124,21 @@ class BudgetModel(TrainingParameters, CostAware):
         self.n_stages_ = len(self.frontier_)
         output, errors = self._output()
         self.policy_ = LibraryPolicy(costs, output, fitted.library, 0, errors)
-        return self._use(self._choose(self.budget))
+        return self._use(self._choose(self.budget, self.mix))
 
-    def _choose(self, budget: Any) -> int:
+    def _choose(self, budget: Any, mix: bool) -> Mix:
+        """The lines to use for a budget; one alone where no two are better."""
+        point, limit = self._choose_one(budget), budget_quanta(budget)
+        alone, lines = Mix(point, point, 0.0), self.frontier_
+        if not mix or limit is None:
+            return alone
+        # Where errors have prices, what is dearer than the line of the least total is not worth it.
+        count = int(np.argmin(lines["total"])) + 1 if "total" in lines else len(lines)
+        bound, score = (lines[name].to_numpy()[:count] for name in ("bound", "score"))
+        found = mix_lines(bound, score, as_float(limit))
+        return alone if found is None or found.of(score) <= score[point] else found
+
+    def _choose_one(self, budget: Any) -> int:
         """The best point that keeps to a budget; without one, the cheapest that is about the best.
 
         Where errors have prices, the best is that of the least total.
@@ -141,20 +159,22 @@ class BudgetModel(TrainingParameters, CostAware):
         # Scores do not fall: of equal ones the dearest, unless nothing is better than the cheapest.
         return len(score) - 1 if score[-1] > score[0] else 0
 
-    def _at(self, budget: Any, stage: int | None) -> Self:
+    def _at(self, budget: Any, stage: int | None, mix: bool | None) -> Self:
         """A copy at another point of the same frontier."""
         self._check_fitted()
         if (budget is None) == (stage is None):
             raise ValueError("at takes one of budget and stage: give the mean bill, or a line.")
         if stage is None:
-            stage = self._choose(budget)
+            return copy.copy(self)._use(self._choose(budget, self.mix if mix is None else mix))
+        if mix:
+            raise ValueError("at takes mix with a budget: a line is one policy.")
         if isinstance(stage, bool) or not 0 <= stage < len(self.frontier_):
             raise ValueError(
                 f"stage is {stage}: the frontier has lines 0 to {len(self.frontier_) - 1}."
             )
-        return copy.copy(self)._use(int(stage))
+        return copy.copy(self)._use(Mix(int(stage), int(stage), 0.0))
 
-    def _at_errors(self, **prices: Any) -> Self:
+    def _at_errors(self, mix: bool | None, **prices: Any) -> Self:
         """A copy that decides by other prices of errors; nothing is grown again."""
         self._check_fitted()
         if not hasattr(self, "_training"):
@@ -162,15 +182,35 @@ class BudgetModel(TrainingParameters, CostAware):
                 "the model was read from a file, which holds the rules for its own prices of errors: call "
                 "at(errors=...) before save."
             )
-        twin = copy.copy(self).set_params(**prices)
+        twin = copy.copy(self).set_params(mix=self.mix if mix is None else mix, **prices)
         with Threads(count_threads(self.n_jobs)) as threads:
             return twin._decide(self._inner_policy.costs, threads)
 
-    def _use(self, point: int) -> Self:
-        """Take up a point."""
-        self.point_ = point
-        self.policy_ = self._inner_policy.at(point)
+    def _use(self, mix: Mix) -> Self:
+        """Take up a point, or two."""
+        inner = self._inner_policy
+        policy: Any = inner.first if isinstance(inner, MixturePolicy) else inner
+        self.point_ = mix.first
+        self.policy_ = policy.at(mix.first)
+        if mix.share > 0:
+            # Rounded down, so that the budget is kept.
+            coin = Coin(self.seed_, int(mix.share * WHOLE))
+            self.policy_ = MixturePolicy(policy.at(mix.first), policy.at(mix.second), coin)
         return self
+
+    @property
+    def mixture_(self) -> tuple[int, int, float] | None:
+        """The two lines of ``frontier_`` that are mixed, and the share of the second; None for one line."""
+        self._check_fitted()
+        first, second, share = self._mix()
+        return None if share == 0 else (first, second, share)
+
+    def _mix(self) -> Mix:
+        """What is in use."""
+        inner = self._inner_policy
+        if isinstance(inner, MixturePolicy):
+            return Mix(inner.first.point, inner.second.point, inner.coin.share / WHOLE)  # type: ignore[attr-defined]
+        return Mix(self.point_, self.point_, 0.0)
 
     def _remember(self, X: Any) -> Self:
         """Keep some training rows, as numbers."""
@@ -184,7 +224,8 @@ class BudgetModel(TrainingParameters, CostAware):
         measured = super()._promised()
         if measured is not None or not hasattr(self, "_sample"):
             return measured
-        line, policy = self.frontier_.iloc[self.point_], self.policy_
+        mix, policy = self._mix(), self.policy_
+        line = {name: mix.of(column.to_numpy()) for name, column in self.frontier_.items()}
         figures = {"bill": Figure(float(line["cost"]), float(line["cost_error"]))}
         score = Figure(float(line["score"]), float(line["score_error"]))
         if "total" in line:
@@ -192,7 +233,7 @@ class BudgetModel(TrainingParameters, CostAware):
             figures["total"] = Figure(float(line["total"]), error)
         elif policy.output.classes is not None:
             figures["accuracy"] = score
-        outcome = policy.serve(self._sample)
+        outcome = policy.serve(self._sample, keys=[str(row) for row in range(len(self._sample))])
         seen = Evidence(
             {"bill": as_floats(policy.bills(outcome))}, bought_values(self._sample, outcome)
         )
@@ -205,8 +246,11 @@ class BudgetModel(TrainingParameters, CostAware):
     def _restore(self, policy: Policy) -> None:
         super()._restore(policy)
         inner = self._inner_policy
-        if not isinstance(inner, LibraryPolicy) or len(self.frontier_) != len(inner.library.rate):
+        policy = inner.first if isinstance(inner, MixturePolicy) else inner
+        if not isinstance(policy, LibraryPolicy) or len(self.frontier_) != len(policy.library.rate):
             raise ValueError("the frontier does not fit the policy")
+        if policy is not inner and "point" not in inner.state()[0]:
+            raise ValueError("what is mixed are not points of one frontier")
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """One training has the whole frontier."""

@@ -49,6 +49,10 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         Or what a right answer is worth: every wrong one costs so much.
     refer : number, optional
         Price of handing a case to a person, where errors have prices: :meth:`referred` says which.
+    mix : bool, default=False
+        Whether a budget may be met by two lines of ``frontier_`` and a share of the cases for the dearer
+        one. That uses nearly all of the budget, and chance decides who gets a test: see the guide on
+        mixing, and give ``key=`` when you predict.
     n_trees : int, default=48
         Trees of a forest.
     cross_validated : bool, default=True
@@ -81,6 +85,10 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         had no part in making the policy.
     point_ : int
         Line of the point in use.
+    mixture_ : tuple of two lines and a share, or None
+        Which lines are mixed, and the share of the cases that follow the second; ``point_`` is the first.
+    seed_ : int
+        Seed of what is random, and of the coin.
     n_stages_ : int
         Number of lines.
     training_stages_ : int
@@ -162,6 +170,7 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         errors: Any = None,
         worth: Any = None,
         refer: Any = None,
+        mix: bool | None = None,
     ) -> Self:
         """Return a copy at another point of the frontier; nothing is trained again.
 
@@ -173,16 +182,18 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
             Or the line of ``frontier_`` itself.
         errors, worth, refer : optional
             Or other prices of errors, with a frontier of their own.
+        mix : bool, optional
+            Whether two lines may be mixed to meet the budget; by default as the model itself.
         """
         if errors is None and worth is None and refer is None:
-            return self._at(budget, stage)
+            return self._at(budget, stage, mix)
         if stage is not None:
             raise ValueError("at takes prices of errors or a stage: other prices have other lines.")
-        return self._at_errors(budget=budget, errors=errors, worth=worth, refer=refer)
+        return self._at_errors(mix, budget=budget, errors=errors, worth=worth, refer=refer)
 
-    def referred(self, X: Any, budget: Any = None) -> npt.NDArray[np.bool_]:
+    def referred(self, X: Any, budget: Any = None, *, key: Any = None) -> npt.NDArray[np.bool_]:
         """Which cases are better handed to a person, bool (n,): where that costs less than an error."""
-        raw = self._run(X, budget, billed=False).raw
+        raw = self._run(X, budget, billed=False, key=key).raw
         errors, n = self._inner_policy.errors, len(self.classes_)
         if errors is None or errors.shape[1] == n:
             raise ValueError("nothing is referred: give the price of it, refer=, beside errors=.")

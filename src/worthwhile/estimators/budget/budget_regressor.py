@@ -40,7 +40,7 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         least total.
     loss : {"squared", "absolute"}, default="squared"
         What an error counts for.
-    categorical, dates, n_trees, cross_validated, confidence, max_stages, time_limit
+    mix, categorical, dates, n_trees, cross_validated, confidence, max_stages, time_limit
     n_jobs, random_state, verbose
         As in :class:`BudgetClassifier`, where they are described.
 
@@ -49,8 +49,8 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
     frontier_ : DataFrame
         As for classes; the score is the share of the mean's loss that is gone (for squares: R2), or
         minus the price of the loss.
-    point_, n_stages_, training_stages_ : int
-        As for classes.
+    point_, n_stages_, training_stages_, seed_ : int
+        As for classes, as is ``mixture_``.
 
     Notes
     -----
@@ -114,7 +114,14 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
     def _output(self) -> tuple[Output, None]:
         return Output("value"), None
 
-    def at(self, *, budget: Any = None, stage: int | None = None, errors: Any = None) -> Self:
+    def at(
+        self,
+        *,
+        budget: Any = None,
+        stage: int | None = None,
+        errors: Any = None,
+        mix: bool | None = None,
+    ) -> Self:
         """Return a copy at another point of the frontier; nothing is trained again.
 
         Parameters
@@ -125,11 +132,13 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
             Or the line of ``frontier_`` itself.
         errors : number, optional
             Or another price of errors, with a frontier of its own.
+        mix : bool, optional
+            Whether two lines may be mixed to meet the budget; by default as the model itself.
         """
         if errors is None:
-            return self._at(budget, stage)
+            return self._at(budget, stage, mix)
         if stage is not None:
             raise ValueError(
                 "at takes a price of errors or a stage: another price has other lines."
             )
-        return self._at_errors(budget=budget, errors=errors)
+        return self._at_errors(mix, budget=budget, errors=errors)

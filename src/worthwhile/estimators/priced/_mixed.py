@@ -12,7 +12,7 @@ from worthwhile.policy.mixture import MixturePolicy
 
 def mix_policies(first: Policy, second: Policy, share: Any, seed: Any) -> Policy:
     """The policy that follows ``second`` for a share of the cases."""
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) <= 1:
         raise ValueError(f"share is {share!r}: it is the share of the second model, from 0 to 1.")
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise ValueError(f"seed is {seed!r}: it is a whole number from 0 to {MOST_SEED}.")
