@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_each_case_follows_one_of_the_two_lines(model, data):
 def test_more_money_keeps_who_had_the_dearer_line(model):
     budgets = budgets_that_mix(model)
     keys = [str(number) for number in range(300)]
-    for low, high in zip(budgets[:-1], budgets[1:], strict=True):
+    for low, high in itertools.pairwise(budgets):
         one, two = model.at(budget=low), model.at(budget=high)
         if one.mixture_[:2] == two.mixture_[:2]:
             assert (one.policy_.coin.by_keys(keys) <= two.policy_.coin.by_keys(keys)).all()
