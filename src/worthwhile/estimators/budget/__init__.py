@@ -5,6 +5,7 @@ points. ``_fit`` goes the way, stage by stage (``_stages``): ``_search`` finds l
 those of parts of the rows, ``_nodes`` grows a forest for each set on them (``_forests``: the table of codes
 and its forests), ``_induction`` decides who goes on to which set, by what answers are worth (``_payoff``)
 to rows alike (``_cells``), ``_promise`` says what that will cost new rows, and ``_tables`` puts it all into arrays.
+``_mixing`` finds the two points between which a budget lies.
 """
 
 from worthwhile.estimators.budget.budget_classifier import BudgetClassifier

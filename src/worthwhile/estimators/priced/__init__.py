@@ -6,7 +6,8 @@ are read from the model's own form, so that each row is billed along its path: `
 ``_columns`` for what the readers share. What cannot be read so is asked as a whole: ``_whole``.
 
 Preprocessing in front of a model: ``_feeds`` finds which columns of a table feed which outputs of a
-fitted transformer; ``_front`` tries that out and keeps what is known for sure as plain arrays.
+fitted transformer; ``_front`` tries that out and keeps what is known for sure as plain arrays. ``_mixed`` makes one
+policy of two models and a share.
 """
 
 from worthwhile.estimators.priced.priced_model import PricedModel
