@@ -6,7 +6,8 @@ from worthwhile.frontier._compare import compare
 from worthwhile.frontier._comparison import MIXED, Choice, Comparison
 from worthwhile.frontier._measure import RANKINGS
 from worthwhile.frontier._methods import METHODS
-from worthwhile.frontier._points import Frontier, Point
+from worthwhile.frontier._one_point import MixedPoint, Point
+from worthwhile.frontier._points import Frontier
 from worthwhile.frontier._rebuild import make_method, train_choice
 from worthwhile.frontier._search import BudgetSearchCV
 
@@ -18,6 +19,7 @@ __all__ = [
     "Choice",
     "Comparison",
     "Frontier",
+    "MixedPoint",
     "Point",
     "compare",
     "make_method",

@@ -25,7 +25,8 @@ from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
 from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, grid_of, takes, train
 from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
-from worthwhile.frontier._points import Frontier, Point
+from worthwhile.frontier._one_point import Point
+from worthwhile.frontier._points import Frontier
 from worthwhile.frontier._stages import cuts, limits
 
 Split = tuple[Indices, Indices, Indices]
@@ -49,6 +50,7 @@ def compare(
     qid: Any = None,
     sample_weight: Any = None,
     positive: Any = None,
+    mix: bool = False,
     n_jobs: int | None = None,
     random_state: int = 0,
     resume: str | os.PathLike[str] | None = None,
@@ -96,6 +98,9 @@ def compare(
         out.
     positive : label, optional
         Which of two classes a score such as "f1" is about; by default the second of the sorted ones.
+    mix : bool, default=False
+        Whether every method may meet a budget by two of its points and a share of the cases, chosen on
+        the validation rows: chance then decides who gets a test. Scores must be means over cases.
     n_jobs : int, optional
         Methods at a time, by joblib; None is one at a time, each on all cores.
     random_state : int, default=0
@@ -165,7 +170,7 @@ def compare(
         for name, number in units
     }  # fmt: skip
     results = _run(tasks, journal, n_jobs, bool(verbose))
-    return _gather(results, list(asked), list(budgets), costs, splits, _score_name(scoring))
+    return _gather(results, list(asked), list(budgets), costs, splits, _score_name(scoring), mix)
 
 
 def _run(
@@ -361,7 +366,7 @@ def _score_name(scoring: Any) -> str:
 
 def _gather(
     results: dict[tuple[str, int], Any], names: list[str], budgets: list[float], costs: Costs, splits: list[Split],
-    score_name: str,
+    score_name: str, mix: bool,
 ) -> Comparison:  # fmt: skip
     failures = {unit[0]: result["failed"] for unit, result in results.items() if "failed" in result}
     for name, reason in failures.items():
@@ -377,6 +382,7 @@ def _gather(
                 unit=costs.unit,
                 score_name=score_name,
                 full_cost=costs.total,
+                mix=mix,
             )
             for name in good
         }

@@ -13,7 +13,8 @@ import pandas as pd
 from scipy import stats
 
 from worthwhile._html import html_table
-from worthwhile.frontier._points import Frontier, Point, setting_of
+from worthwhile.frontier._one_point import MixedPoint, Point, setting_of
+from worthwhile.frontier._points import Frontier
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,7 +41,9 @@ class Choice:
     score, test_score, test_cost : float
         Means over the splits: validation score, and test figures.
     points : tuple of Point
-        What was chosen on each split, with parameters and stage.
+        What was chosen on each split, with parameters and stage: the best single point.
+    mixed : tuple of MixedPoint
+        The two points and the share on each split, where the comparison mixes; the figures are theirs.
     """
 
     method: str
@@ -48,11 +51,13 @@ class Choice:
     test_score: float
     test_cost: float
     points: tuple[Point, ...]
+    mixed: tuple[MixedPoint, ...] = ()
 
     def _repr_html_(self) -> str:
+        used: Sequence[Any] = self.mixed or self.points
         rows = [
             (split, point.cost, point.score, point.test_cost, point.test_score, setting_of(point))
-            for split, point in enumerate(self.points)
+            for split, point in enumerate(used)
         ]
         heads = ["split", "cost", "score", "test cost", "test score", "setting"]
         return html_table(f"{self.method}, chosen on validation rows", heads, rows)
@@ -151,12 +156,9 @@ class Comparison:
     def bills(self, method: str, budgets: Any = None) -> Floats:
         """Mean test bills of the same models: (splits, budgets)."""
         budgets = self.budgets if budgets is None else budgets
-        found = []
-        for split in range(len(self.runs)):
-            frontier = self.frontier(method, split)
-            chosen = frontier.choices(budgets)
-            found.append(np.where(chosen >= 0, frontier.values("test")[0][chosen], np.nan))
-        return np.array(found)
+        return np.array(
+            [self.frontier(method, s).bills(budgets, part="test") for s in range(len(self.runs))]
+        )
 
     def curve(self, method: str, budgets: Any) -> tuple[Floats, Floats, Floats]:
         """Mean test score at each budget, with the ends of a 95 % interval over the splits."""
@@ -176,7 +178,7 @@ class Comparison:
             bar = max(float(one.score.max()) for one in run.frontiers.values()) - tolerance
             frontier = self.frontier(method, split)
             reached = bool((frontier.score >= bar).any())
-            found.append(frontier.cheapest(bar).test_cost if reached else math.nan)
+            found.append(frontier.reaching(bar).test_cost if reached else math.nan)
         return np.array(found)
 
     def table(self, tolerance: float = 0.01) -> pd.DataFrame:
@@ -267,14 +269,18 @@ class Comparison:
             raise ValueError("among is empty: name at least one method.")
         choices = []
         for name in names:
-            points = tuple(self.frontier(name, s).best(budget) for s in range(len(self.runs)))
+            frontiers = [self.frontier(name, s) for s in range(len(self.runs))]
+            points = tuple(one.best(budget) for one in frontiers)
+            mixed = tuple(one.mixed(budget) for one in frontiers if one.mix)
+            used = mixed or points
             choices.append(
                 Choice(
                     name,
-                    _mean([point.score for point in points]),
-                    _mean([point.test_score for point in points]),
-                    _mean([point.test_cost for point in points]),
+                    _mean([point.score for point in used]),
+                    _mean([point.test_score for point in used]),
+                    _mean([point.test_cost for point in used]),
                     points,
+                    mixed,
                 )
             )
         return max(choices, key=lambda choice: choice.score)

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.costs import QUANTA_PER_UNIT
+from worthwhile.frontier._hull import pareto_indices
 from worthwhile.frontier._margin import critical_value, influences, margins, standard_errors
-from worthwhile.frontier._points import Point, pareto_indices
+from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._sweep import Measured, Sweep
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from worthwhile._html import html_table
+from worthwhile.frontier._hull import between, hull_indices, pareto_indices, shares
+from worthwhile.frontier._one_point import (
+    MixedPoint,
+    Point,
+    as_number,
+    plain,
+    read_point,
+    setting_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,48 +29,6 @@ Indices = npt.NDArray[np.intp]
 
 PARTS = ("validation", "test")
 FORMAT = 1
-
-
-@dataclass(frozen=True)
-class Point:
-    """One model of a sweep.
-
-    Attributes
-    ----------
-    cost, score : float
-        Mean bill and score on the validation rows.
-    cost_error, score_error : float
-        Standard errors of the two; NaN where they are not known.
-    bound : float
-        What the mean bill of new rows will stay below, with the confidence of the search; the cost
-        itself where no search has set it.
-    params : dict
-        Parameters of the model.
-    stage : int or None
-        Rounds or trees kept, for models that were cut; None for whole ones.
-    case_budget : float or None
-        What the model may spend on a case, at most (``model.within``); None is no limit.
-    test_cost, test_score : float
-        The same on test rows, which choose nothing; NaN where there are none.
-    method : str
-        Name of the method, where several stand side by side.
-    """
-
-    cost: float
-    score: float
-    cost_error: float = math.nan
-    score_error: float = math.nan
-    bound: float = math.nan
-    params: dict[str, Any] = field(default_factory=dict)
-    stage: int | None = None
-    case_budget: float | None = None
-    test_cost: float = math.nan
-    test_score: float = math.nan
-    method: str = ""
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.bound):
-            object.__setattr__(self, "bound", self.cost)
 
 
 class Frontier:
@@ -79,6 +46,9 @@ class Frontier:
         What the score is; larger is better.
     full_cost : float, optional
         Price of everything; by default the largest cost among the points.
+    mix : bool, default=False
+        Whether a budget is met by two points and a share of the cases, instead of by one point: curves,
+        areas and mean scores are then those of the hull. Chance decides who gets the dearer one.
 
     Examples
     --------
@@ -91,6 +61,9 @@ class Frontier:
     [0.0, 4.0, 9.0]
     >>> sweep.best(budget=8).score, sweep.cheapest(score=0.6).cost, sweep.within(0.02).cost
     (0.8, 4.0, 4.0)
+    >>> half = sweep.mixed(budget=2)  # every second case with the point of cost 4
+    >>> half.share, half.score
+    (0.5, 0.65)
     """
 
     def __init__(
@@ -100,11 +73,12 @@ class Frontier:
         unit: str = "",
         score_name: str = "score",
         full_cost: float | None = None,
+        mix: bool = False,
     ) -> None:
-        self.points = tuple(_read_point(point, number) for number, point in enumerate(points))
+        self.points = tuple(read_point(point, number) for number, point in enumerate(points))
         if not self.points:
             raise ValueError("points is empty: a frontier needs at least one point.")
-        self.unit = unit
+        self.unit, self.mix = unit, bool(mix)
         self.score_name = score_name
         self.cost = np.array([point.cost for point in self.points])
         self.score = np.array([point.score for point in self.points])
@@ -141,7 +115,11 @@ class Frontier:
 
     def _like(self, points: Iterable[Point]) -> Frontier:
         return Frontier(
-            points, unit=self.unit, score_name=self.score_name, full_cost=self.full_cost
+            points,
+            unit=self.unit,
+            score_name=self.score_name,
+            full_cost=self.full_cost,
+            mix=self.mix,
         )
 
     def _order(self) -> Indices:
@@ -157,17 +135,12 @@ class Frontier:
     def hull(self) -> Frontier:
         """The points on the upper concave hull, from the cheapest to the best.
 
-        What lies between two of them can be had on average by mixing the two at random.
+        What lies between two of them can be had on average by mixing the two: see :meth:`mixed`.
         """
-        kept: list[int] = []
-        for i in pareto_indices(self.cost, self.score).tolist():
-            while len(kept) > 1 and _below(self, kept[-2], kept[-1], i):
-                kept.pop()
-            kept.append(i)
-        return self._like(self.points[i] for i in kept)
+        return self._like(self.points[i] for i in hull_indices(self.cost, self.score))
 
     def step(self, budgets: Any, *, part: str = "validation", cautious: bool = False) -> Floats:
-        """Score at each budget: of the best point within it, chosen on validation.
+        """Score at each budget: of the best point within it, or two and a share, chosen on validation.
 
         Parameters
         ----------
@@ -183,9 +156,22 @@ class Frontier:
         float64 array
             NaN where no point fits.
         """
-        found = self.choices(budgets, cautious=cautious)
-        values = self.values(part)[1]
-        return np.where(found >= 0, values[found], np.nan)
+        return between(self.values(part)[1], *self._chosen(budgets, cautious))
+
+    def bills(self, budgets: Any, *, part: str = "validation", cautious: bool = False) -> Floats:
+        """Mean bill at each budget of what :meth:`step` gives the score of."""
+        return between(self.values(part)[0], *self._chosen(budgets, cautious))
+
+    def _chosen(self, budgets: Any, cautious: bool) -> tuple[Indices, Indices, Floats]:
+        """First and second point and the share of the second at each budget."""
+        if not self.mix:
+            found = self.choices(budgets, cautious=cautious)
+            return found, found, np.zeros(len(found))
+        return shares(
+            self.bound if cautious else self.cost,
+            self.score,
+            np.atleast_1d(np.asarray(budgets, dtype=np.float64)),
+        )
 
     def choices(self, budgets: Any, *, cautious: bool = False) -> Indices:
         """Index of the point chosen at each budget; -1 where none fits."""
@@ -219,7 +205,7 @@ class Frontier:
         cautious : bool, default=False
             Keep ``bound`` within the budget instead of ``cost``.
         """
-        found = int(self.choices(_number(budget, "budget"), cautious=cautious)[0])
+        found = int(self.choices(as_number(budget, "budget"), cautious=cautious)[0])
         if found < 0:
             bills = self.bound if cautious else self.cost
             what = "upper bound of a mean bill" if cautious else "mean bill"
@@ -229,9 +215,35 @@ class Frontier:
             )
         return self.points[found]
 
+    def mixed(self, budget: float, *, cautious: bool = False) -> MixedPoint:
+        """The two points of the hull, and the share of the dearer one, that just meet a budget.
+
+        Parameters
+        ----------
+        budget : number
+            Mean bill of the mixture.
+        cautious : bool, default=False
+            Meet it with ``bound`` instead of ``cost``.
+        """
+        self.best(budget, cautious=cautious)  # refuses what nothing fits
+        bills = self.bound if cautious else self.cost
+        first, second, share = shares(bills, self.score, np.array([as_number(budget, "budget")]))
+        return MixedPoint(self.points[first[0]], self.points[second[0]], float(share[0]))
+
+    def reaching(self, score: float) -> MixedPoint:
+        """What costs least and has at least this validation score; two points where they are mixed."""
+        point = self.cheapest(score)
+        if not self.mix:
+            return MixedPoint(point, point, 0.0)
+        kept = hull_indices(self.cost, self.score)
+        place = int(np.argmax(self.score[kept] >= score))
+        low, high = (self.points[kept[i]] for i in (max(place - 1, 0), place))
+        share = 1.0 if place == 0 else (score - low.score) / (high.score - low.score)
+        return MixedPoint(low, high, share)
+
     def cheapest(self, score: float) -> Point:
         """The cheapest point with at least this validation score; ties go to the better."""
-        score = _number(score, "score")
+        score = as_number(score, "score")
         good = np.flatnonzero(self.score >= score)
         if len(good) == 0:
             raise ValueError(
@@ -242,14 +254,14 @@ class Frontier:
 
     def within(self, tolerance: float = 0.01) -> Point:
         """The cheapest point whose validation score is at most ``tolerance`` below the best."""
-        if not _number(tolerance, "tolerance") >= 0:
+        if not as_number(tolerance, "tolerance") >= 0:
             raise ValueError(f"tolerance is {tolerance!r}: it is a number of at least 0.")
         return self.cheapest(float(self.score.max()) - tolerance)
 
     # Summaries ------------------------------------------------------------------------------------
 
     def area(self, full_cost: float | None = None, *, part: str = "validation") -> float:
-        """Area under the step curve from 0 to the full cost, divided by the full cost.
+        """Area under the curve from 0 to the full cost, divided by the full cost.
 
         Below the cheapest point the score counts as 0. It is the mean score over all budgets.
         """
@@ -258,6 +270,9 @@ class Frontier:
             raise ValueError(f"full_cost is {full:g}: it is a number above 0.")
         starts = np.unique(np.append(self.cost[self.cost < full], 0.0))
         scores = np.nan_to_num(self.step(starts, part=part))
+        if self.mix:
+            bought = np.append(starts[starts >= self.cost.min()], full)
+            return float(np.trapezoid(self.step(bought, part=part), bought) / full)
         return float((scores * np.diff(np.append(starts, full))).sum() / full)
 
     def mean_score(
@@ -305,9 +320,10 @@ class Frontier:
             "unit": self.unit,
             "score_name": self.score_name,
             "full_cost": self.full_cost,
+            **({"mix": True} if self.mix else {}),
             "points": [
                 {
-                    key: _plain(value)
+                    key: plain(value)
                     for key, value in asdict(point).items()
                     if value is not None and not (isinstance(value, float) and math.isnan(value))
                 }
@@ -327,6 +343,7 @@ class Frontier:
             unit=data["unit"],
             score_name=data["score_name"],
             full_cost=data["full_cost"],
+            mix=data.get("mix", False),
         )
 
     @classmethod
@@ -341,64 +358,4 @@ class Frontier:
             raise ValueError("frontiers is empty: join needs at least one.")
         some = next(iter(frontiers.values()))
         full = max(one.full_cost for one in frontiers.values())
-        return cls(points, unit=some.unit, score_name=some.score_name, full_cost=full)
-
-
-def pareto_indices(cost: Floats, score: Floats) -> Indices:
-    """Non-dominated points by ascending cost; of equal points the first."""
-    order = np.lexsort((np.arange(len(cost)), -score, cost))
-    before = np.maximum.accumulate(np.concatenate([[-np.inf], score[order][:-1]]))
-    return order[score[order] > before]
-
-
-def _below(frontier: Frontier, first: int, middle: int, last: int) -> bool:
-    """Whether the middle point is not above the line from the first to the last."""
-    x, y = frontier.cost, frontier.score
-    run, rise = x[last] - x[first], y[last] - y[first]
-    return bool((y[middle] - y[first]) * run <= rise * (x[middle] - x[first]))
-
-
-def _read_point(point: Point | Mapping[str, Any], number: int) -> Point:
-    if isinstance(point, Mapping):
-        known = {f.name for f in fields(Point)}
-        if not {"cost", "score"} <= set(point) or not set(point) <= known:
-            raise ValueError(
-                f"points[{number}] has the keys {sorted(point)}: it needs cost and score, and may have "
-                f"{', '.join(sorted(known - {'cost', 'score'}))}."
-            )
-        point = Point(**{**point, "cost": float(point["cost"]), "score": float(point["score"])})
-    if not (math.isfinite(point.cost) and point.cost >= 0 and math.isfinite(point.score)):
-        raise ValueError(
-            f"points[{number}] has cost {point.cost} and score {point.score}: a cost is a number >= 0, a score a "
-            "number. Leave out points that could not be scored."
-        )
-    return point
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} is {value!r}: it is a number.") from None
-    if math.isnan(number):
-        raise ValueError(f"{what} is nan: it is a number.")
-    return number
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
-
-
-def setting_of(point: Point) -> str:
-    """Parameters and stage of a point in words."""
-    parts = [
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in point.params.items()
-    ]
-    return ", ".join([*parts, *([f"{point.stage} stages"] if point.stage is not None else [])])
+        return cls(points, unit=some.unit, score_name=some.score_name, full_cost=full, mix=some.mix)

@@ -33,8 +33,9 @@ from worthwhile.frontier._measure import (
     score_name,
     train,
 )
+from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._pipelines import as_searchable
-from worthwhile.frontier._points import Frontier, Point
+from worthwhile.frontier._points import Frontier
 from worthwhile.frontier._promise import promise_of
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
