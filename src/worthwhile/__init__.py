@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from worthwhile import datasets, exceptions, metrics, plots, testing
     from worthwhile.columns.parquet import ParquetTable
     from worthwhile.core.compile import warm_up
-    from worthwhile.costs import Costs
+    from worthwhile.costs import Costs, Errors
     from worthwhile.estimators.boosting import (
         FeatureSubsets,
         GreedyMiserClassifier,
@@ -67,6 +67,7 @@ _HOME = {
     "DynamicSelectionClassifier": "worthwhile.estimators.selection",
     "EarlyExitClassifier": "worthwhile.estimators.exits",
     "EarlyExitRegressor": "worthwhile.estimators.exits",
+    "Errors": "worthwhile.costs",
     "Extractors": "worthwhile.runtime",
     "FeatureSubsets": "worthwhile.estimators.boosting",
     "ForwardForestClassifier": "worthwhile.estimators.forest",
@@ -110,6 +111,7 @@ __all__ = [
     "DynamicSelectionClassifier",
     "EarlyExitClassifier",
     "EarlyExitRegressor",
+    "Errors",
     "Extractors",
     "FeatureSubsets",
     "ForwardForestClassifier",

@@ -110,9 +110,11 @@ def test_total_has_the_price_of_errors_and_of_asking_a_person():
     referring = np.column_stack([errors, [3.0, 3.0]])
     shares = np.array([[0.99, 0.01], [0.4, 0.6], [0.5, 0.5]])
     seen = Evidence.of_classes(
-        np.ones(3), ["a", "b", "a"], ["a", "a", "b"], ["a", "b"], shares, referring
+        np.ones(3), ["a", "b", "refer"], ["a", "a", "b"], ["a", "b"], shares, referring
     )
-    assert seen.figures["total"].tolist() == [1.0, 4.0, 4.0]
+    assert seen.figures["total"].tolist() == [1.0, 11.0, 4.0]
+    assert seen.figures["accuracy"].tolist() == [1.0, 0.0, 0.0]
+    assert seen.figures["calibration"].tolist() == [0.99 - 1, 0.6, 0.5]
 
 
 def test_a_truth_that_nobody_knew_is_an_error_of_the_worst_price():

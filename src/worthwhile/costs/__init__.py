@@ -7,7 +7,7 @@ columns are what.
 """
 
 from worthwhile.costs._costs import Costs
-from worthwhile.costs._errors import error_price, read_errors
+from worthwhile.costs._errors import Errors, error_price, expected_prices
 from worthwhile.costs._flat import FlatCosts
 from worthwhile.costs._kinds import read_kinds
 from worthwhile.costs._measure import Timing
@@ -33,6 +33,7 @@ __all__ = [
     "NO_LIMIT",
     "QUANTA_PER_UNIT",
     "Costs",
+    "Errors",
     "FlatCosts",
     "Group",
     "Timing",
@@ -44,7 +45,7 @@ __all__ = [
     "budget_limits",
     "budget_quanta",
     "error_price",
-    "read_errors",
+    "expected_prices",
     "read_kinds",
     "to_quanta",
 ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from worthwhile._html import html_table
 from worthwhile._messages import some
+from worthwhile.costs._errors import Errors
 from worthwhile.costs._flat import Mask
 from worthwhile.costs._forms import (
     from_plain,
@@ -258,15 +259,17 @@ class Costs(PriceList):
         return cls(**read_yaml(path))
 
     def to_yaml(
-        self, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None
-    ) -> None:
+        self, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None,
+        errors: Errors | None = None,
+    ) -> None:  # fmt: skip
         """Write prices as a YAML file that :meth:`from_yaml` reads back exactly.
 
-        ``comments`` stand beside the prices of the features that they name.
+        ``comments`` stand beside the prices of the features that they name; ``errors`` are prices of
+        errors, which :meth:`Errors.from_yaml` reads.
         """
         from worthwhile.costs._yaml import write_yaml
 
-        write_yaml(self, path, comments)
+        write_yaml(self, path, comments, errors)
 
     @classmethod
     def measure(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from worthwhile._writing import write_whole
+from worthwhile.costs._errors import Errors
 from worthwhile.costs._money import to_quanta
 from worthwhile.costs._reading import find_circle
 from worthwhile.exceptions import CostsError
@@ -23,7 +24,8 @@ DEEPEST = 8
 LONGEST_KEY = 1000  # YAML looks no further than 1,024 characters for the colon behind a name
 WIDEST = 40  # comments stand behind the longest line up to this
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
-FIELDS = ("features", "groups", "requires", "evaluation", "unit", "categorical", "dates")
+FIELDS = ("features", "groups", "requires", "evaluation", "unit", "categorical", "dates", "errors")
+ERROR_NUMBERS = ("worth", "squared", "absolute", "refer")
 KINDS = ("categorical", "dates")
 """Lists of features that say what their columns are; prices do not depend on them."""
 
@@ -39,7 +41,13 @@ class _Loader(_FastLoader):  # type: ignore[misc]
 
 def read_yaml(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the arguments of :class:`~worthwhile.Costs` from a file."""
-    return {name: value for name, value in _read(path).items() if name not in KINDS}
+    return {name: value for name, value in _read(path).items() if name not in (*KINDS, "errors")}
+
+
+def read_error_fields(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Read the arguments of :class:`~worthwhile.Errors` from a file of prices; None without any."""
+    found: dict[str, Any] | None = _read(path)["errors"]
+    return found
 
 
 def read_kinds(path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -91,6 +99,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
         result["evaluation"] = reader.number(fields["evaluation"], "evaluation")
     if "unit" in fields:
         result["unit"] = reader.text(fields["unit"], "unit")
+    result["errors"] = reader.errors(fields["errors"]) if "errors" in fields else None
     for kind in KINDS:
         result[kind] = reader.names(fields[kind], kind, prices) if kind in fields else []
     return result
@@ -148,6 +157,14 @@ class _Reader:
         return str(node.value)
 
     def number(self, node: yaml.Node, what: str) -> Decimal:
+        value = self.amount(node, what)
+        try:
+            to_quanta(value, what)
+        except CostsError as error:
+            raise self.error(node, str(error).rstrip(".")) from None
+        return value
+
+    def amount(self, node: yaml.Node, what: str) -> Decimal:
         # Read the digits as written, not through a float: 0.1 is a tenth.
         try:
             value = Decimal(self.text(node, what).replace("_", ""))
@@ -157,10 +174,6 @@ class _Reader:
             ) from None
         if not value.is_finite() or value < 0:
             raise self.error(node, f"{what} is {value}; a price is a number >= 0, 0 if it is free")
-        try:
-            to_quanta(value, what)
-        except CostsError as error:
-            raise self.error(node, str(error).rstrip(".")) from None
         return value
 
     def price(self, node: yaml.Node, name: str) -> Any:
@@ -236,6 +249,30 @@ class _Reader:
             raise self.error(nodes[name], f"{name!r} requires itself, by way of what it requires")
         return found
 
+    def errors(self, node: yaml.Node) -> dict[str, Any]:
+        """Lines of a table, 'true: {predicted: price}', and settings, 'name: number'."""
+        fields: dict[str, Any] = {}
+        for name, given in self.mapping(node, "errors").items():
+            if isinstance(given, yaml.MappingNode):
+                line = self.mapping(given, f"errors of {name!r}").items()
+                prices = {p: float(self.amount(n, f"errors of {name!r}")) for p, n in line}
+                fields.setdefault("table", {})[name] = prices
+            elif name == "refer_label":
+                fields[name] = self.text(given, name)
+            elif name in ERROR_NUMBERS:
+                fields[name] = float(self.amount(given, name))
+            else:
+                raise self.error(
+                    given,
+                    f"errors has {name!r}: it is a true class with {{predicted: price}}, or one of "
+                    f"{', '.join((*ERROR_NUMBERS, 'refer_label'))} with a number",
+                )
+        try:
+            Errors(**fields)
+        except (ValueError, TypeError) as error:
+            raise self.error(node, str(error).rstrip(".")) from None
+        return fields
+
     def features(self, node: yaml.Node, name: str, prices: dict[str, Any]) -> list[str]:
         """The members of a group."""
         if not isinstance(node, yaml.SequenceNode):
@@ -256,8 +293,9 @@ class _Reader:
 
 
 def write_yaml(
-    costs: Costs, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None
-) -> None:
+    costs: Costs, path: str | os.PathLike[str], comments: Mapping[str, str] | None = None,
+    errors: Errors | None = None,
+) -> None:  # fmt: skip
     """Write the schema that :func:`read_yaml` reads, with a comment beside some prices."""
     if costs.feature_names is None:
         raise CostsError(
@@ -286,7 +324,20 @@ def write_yaml(
     for feature, needed in costs.requires.items():
         listed = ", ".join(_scalar(str(name)) for name in needed)
         lines.append(f"  {_key(str(feature))}: [{listed}]")
+    lines += [] if errors is None else ["errors:", *_error_lines(errors)]
     write_whole(path, "\n".join(lines) + "\n")
+
+
+def _error_lines(errors: Errors) -> Iterator[str]:
+    """Prices of errors as they are read."""
+    for name in ERROR_NUMBERS:
+        if (price := getattr(errors, name)) is not None:
+            yield f"  {name}: {price!r}"
+    if errors.refer is not None and errors.refer_label != "refer":
+        yield f"  refer_label: {_scalar(str(errors.refer_label))}"
+    for true, prices in (errors.table or {}).items():
+        line = ", ".join(f"{_scalar(str(label))}: {price!r}" for label, price in prices.items())
+        yield f"  {_key(str(true))}: {{{line}}}"
 
 
 def _prices(costs: Costs) -> Iterator[tuple[Any, str]]:

@@ -91,7 +91,8 @@ def refuse_what_is_not_there(model: Miser, validation: Any = None, qid: Any = No
         f"loss={loss!r}": loss not in LOSSES,
         "a function as scoring": callable(model.scoring),
         "scoring='ndcg'": isinstance(model.scoring, str) and model.scoring == "ndcg",
-        "calibrate": getattr(model, "calibrate", None) is not None,
+        "calibrate": bool(getattr(model, "calibrate", None)),
+        "errors": getattr(model, "errors", None) is not None,
         "qid": qid is not None,
         "validation": validation is not None,
     }

@@ -17,6 +17,7 @@ from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits, budget_quanta
 from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_calibrated
+from worthwhile.estimators._shared.deciding import Deciding
 from worthwhile.estimators._shared.deprecation import present_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import importances
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-class CostAware(Promising, TableReader):
+class CostAware(Promising, Deciding, TableReader):
     """Base of all estimators: whoever sets ``policy_`` in ``fit`` gets everything else.
 
     A subclass declares its parameters as fields (``_shared/parameters.py``), and in ``fit`` reads the data with
@@ -43,6 +44,12 @@ class CostAware(Promising, TableReader):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters that trade accuracy for money."""
+
+    calibration_: dict[str, Any]
+    """How well probabilities hold on rows that did not train, where a map was fitted for them."""
+
+    calibrates_itself: ClassVar[bool] = False
+    """Whether a fit finds the map itself, where errors have prices."""
 
     _calibration: Calibration | None = None
 
@@ -60,6 +67,8 @@ class CostAware(Promising, TableReader):
             value = self._encoding.dress(value)  # families know numbers, users their own columns
         if name == "policy_" and self._calibration is not None:
             value = value.calibrated(self._calibration)  # and neither what their answers became
+        if name == "policy_" and self._decides is not None:
+            value = value.deciding(self._decides)
         super().__setattr__(name, value)
 
     def _present_params(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -289,7 +298,7 @@ class CostAware(Promising, TableReader):
             answers = "classes" if named else "numbers"
             raise ValueError(f"the policy of {type(self).__name__} answers with {answers}")
         self._encoding = Encoding.of(policy)
-        self._calibration = policy.output.calibration
+        self._calibration, self._decides = policy.output.calibration, policy.output.errors
         self.policy_ = policy
         self.n_features_in_ = policy.n_features
         if policy.costs.feature_names is not None:
@@ -325,8 +334,8 @@ def _has_probabilities(estimator: CostAware) -> bool:
     # Before fit scikit-learn asks what the estimator will have; after it, the model knows.
     policy = getattr(estimator, "policy_", None)
     if policy is None:
-        calibrated = getattr(estimator, "calibrate", None) is not None
-        return bool(getattr(estimator, "_probabilities", True)) or calibrated
+        calibrated = getattr(estimator, "calibrate", None) or estimator._read_errors() is not None
+        return bool(getattr(estimator, "_probabilities", True) or calibrated)
     return bool(policy.output.has_probabilities)
 
 
@@ -344,6 +353,16 @@ class CostAwareClassifier(ClassifierMixin, CostAware):
                 f"y has a single class, {self.classes_[0]!r}: a classifier needs at least two classes."
             )
         return np.asarray(codes, dtype=np.intp)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are answered right; a case that is referred is not."""
+        errors = self.policy_.output.errors if hasattr(self, "policy_") else None
+        if errors is None or errors.refer is None:
+            return float(super().score(X, y, sample_weight))
+        right = np.array(
+            [a == b for a, b in zip(self.predict(X).tolist(), np.asarray(y).tolist(), strict=True)]
+        )
+        return float(np.average(right, weights=sample_weight))
 
     @available_if(_has_probabilities)
     def predict_proba(

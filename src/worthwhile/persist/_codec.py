@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from worthwhile.columns import Columns
-from worthwhile.costs import MOST_QUANTA, Costs
+from worthwhile.costs import MOST_QUANTA, Costs, Errors
 from worthwhile.exceptions import BadModelFile
 from worthwhile.persist._archive import read_array, write_array
 from worthwhile.policy.base import Policy
@@ -71,6 +71,8 @@ class Encoder:
             return self._array(value)
         if isinstance(value, Costs):
             return {"$costs": value.to_dict()}
+        if isinstance(value, Errors):
+            return {"$errors": {name: self.encode(part) for name, part in value.to_dict().items()}}
         if isinstance(value, Policy):
             return {"$policy": self._policy(value)}
         if isinstance(value, Foreign):
@@ -109,6 +111,8 @@ class Encoder:
             more["columns"] = policy.columns.to_dict()
         if policy.output.calibration is not None:
             more["calibration"] = self.encode(policy.output.calibration.to_dict())
+        if policy.output.errors is not None:
+            more["errors"] = self.encode(policy.output.errors)
         if policy.limit is not None:
             more["limit"] = policy.limit
         return {
@@ -196,6 +200,11 @@ class Decoder:
     def _read_costs(self, content: Any) -> Costs:
         return Costs.from_dict(content)
 
+    def _read_errors(self, content: Any) -> Errors:
+        if not isinstance(content, dict):
+            raise BadModelFile("prices of errors are not an object.")
+        return Errors.from_dict({name: self.decode(part) for name, part in content.items()})
+
     def _read_random(self, content: Any) -> None:
         return None
 
@@ -223,7 +232,7 @@ class Decoder:
     def policy(self, content: Any) -> Policy:
         """Build a policy; it checks its own arrays."""
         has = set(content if isinstance(content, dict) else ())
-        optional = {"columns", "calibration", "limit"} & has
+        optional = {"columns", "calibration", "errors", "limit"} & has
         check_keys(content, POLICY_KEYS | optional, "a policy")
         if content["kind"] not in POLICIES:
             raise BadModelFile(
@@ -260,6 +269,11 @@ class Decoder:
                 raise BadModelFile("numbers are not calibrated, and this policy predicts numbers.")
             map_ = Calibration.from_dict(self.decode(content["calibration"]), len(classes))
             built = built.calibrated(map_)
+        if "errors" in optional:
+            errors = self.decode(content["errors"])
+            if not isinstance(errors, Errors):
+                raise BadModelFile("the errors of a policy are no prices of errors.")
+            built = built.deciding(errors)
         return built.limited(self._limit(content["limit"])) if "limit" in optional else built
 
     def _limit(self, content: Any) -> int:
@@ -300,7 +314,8 @@ class Decoder:
 TAGS = frozenset(
     f"${name}"
     for name in (
-        "float", "tuple", "dict", "array", "objects", "costs", "random", "frame", "foreign", "policy", "estimator",
+        "float", "tuple", "dict", "array", "objects", "costs", "errors", "random", "frame", "foreign", "policy",
+        "estimator",
     )
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.columns import Columns
-from worthwhile.costs import NO_LIMIT, Costs, FlatCosts
+from worthwhile.costs import NO_LIMIT, Costs, Errors, FlatCosts
 from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.foreign import Foreign, digest_of
 from worthwhile.policy.keys import Coin
@@ -146,9 +146,13 @@ class Policy(ABC):
         """The same policy for a table with these columns."""
         return self._changed(columns=columns)
 
-    def calibrated(self, calibration: Calibration) -> Self:
-        """The same policy, which buys and predicts the same, with probabilities through this map."""
+    def calibrated(self, calibration: Calibration | None) -> Self:
+        """The same policy, which buys the same, with probabilities through this map."""
         return self._changed(output=self.output.calibrated(calibration))
+
+    def deciding(self, errors: Errors | None) -> Self:
+        """The same policy, which buys the same, with decisions by these prices of errors."""
+        return self._changed(output=self.output.deciding(errors))
 
     def _changed(self, **attributes: Any) -> Self:
         """A copy with other attributes, without what was made of the old ones."""
@@ -228,8 +232,7 @@ class Policy(ABC):
         if costs == self.costs:
             return self
         twin = self._priced(costs).with_columns(self.columns)
-        calibration = self.output.calibration
-        return twin if calibration is None else twin.calibrated(calibration)
+        return twin.calibrated(self.output.calibration).deciding(self.output.errors)
 
     def _priced(self, costs: Costs) -> Policy:
         return type(self).from_state(costs, self.output, self.state())
@@ -306,6 +309,8 @@ class Policy(ABC):
                 digest.update(json.dumps(self.columns.to_dict()).encode())
             if self.output.calibration is not None:
                 _update(digest, self.output.calibration.to_dict())
+            if self.output.errors is not None:
+                digest.update(repr(self.output.errors.to_dict()).encode())
             if self.limit is not None:
                 digest.update(f"limit {self.limit}".encode())
             _update(digest, self._identity())

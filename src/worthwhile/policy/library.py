@@ -12,7 +12,7 @@ import numpy.typing as npt
 from worthwhile.core.links import row_sums
 from worthwhile.costs import Costs
 from worthwhile.policy._library_tables import DIMENSIONS, DTYPES, Library
-from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State, are_moderate
+from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
 from worthwhile.policy.output import Output
 from worthwhile.policy.trees import check_arrays
 
@@ -32,33 +32,23 @@ class LibraryPolicy(Policy):
         Sets, their forests, and what to do at each point of the frontier.
     point : int
         The point in use.
-    errors : float64 (classes, classes or one more), optional
-        Price of answering the second class where the first is true: the answer is then that of the
-        least expected price, not the likeliest. A last column is the price of asking a person.
     """
 
     kind: ClassVar[str] = "library"
 
-    def __init__(
-        self,
-        costs: Costs,
-        output: Output,
-        library: Library,
-        point: int,
-        errors: Floats | None = None,
-    ) -> None:
+    def __init__(self, costs: Costs, output: Output, library: Library, point: int) -> None:
         super().__init__(costs, output)
-        self.library, self.point, self.errors = library, point, errors
+        self.library, self.point = library, point
         self.price = costs.quanta(library.member)
         self._packed: Any = None
         self._walks: _Walks | None = None
 
     def at(self, point: int) -> LibraryPolicy:
-        """The same library at another point, not calibrated."""
-        return LibraryPolicy(self.costs, self.output.plain, self.library, point, self.errors)
+        """The same library at another point, neither calibrated nor with prices of errors."""
+        return LibraryPolicy(self.costs, self.output.plain, self.library, point)
 
     def _priced(self, costs: Costs) -> LibraryPolicy:
-        return LibraryPolicy(costs, self.output, self.library, self.point, self.errors)
+        return LibraryPolicy(costs, self.output, self.library, self.point)
 
     @property
     def reads(self) -> npt.NDArray[np.intp]:
@@ -87,13 +77,8 @@ class LibraryPolicy(Policy):
 
     def finish(self, votes: Floats) -> Floats:
         """Raw outputs of answers (n, outputs)."""
-        if self.errors is None:
-            # Shares are kept in single precision: what they lack to a sum of 1 is put right here.
-            return votes / row_sums(votes)[:, None] if votes.shape[1] > 1 else votes
-        expected = np.zeros(votes.shape)
-        for true, prices in enumerate(self.errors):
-            expected += votes[:, true, None] * prices[: votes.shape[1]]
-        return np.hstack([-expected, votes])
+        # Shares are kept in single precision: what they lack to a sum of 1 is put right here.
+        return votes / row_sums(votes)[:, None] if votes.shape[1] > 1 else votes
 
     def fallback(self, node: int, fits: npt.NDArray[np.bool_]) -> int:
         """The set to go to instead of one that cannot be had; -1 to stop.
@@ -204,16 +189,12 @@ class LibraryPolicy(Policy):
 
     def state(self) -> State:
         """The tables, and the point in use."""
-        arrays: dict[str, Any] = self.library.arrays()
-        return {"point": self.point}, arrays | (
-            {} if self.errors is None else {"errors": self.errors}
-        )
+        return {"point": self.point}, self.library.arrays()
 
     @classmethod
     def from_state(cls, costs: Costs, output: Output, state: State) -> LibraryPolicy:
         """Read and check the tables."""
-        settings, arrays = state[0], dict(state[1])
-        errors = arrays.pop("errors", None)
+        settings, arrays = state
         check_arrays(arrays, DTYPES, DIMENSIONS)
         library = Library(**arrays)
         if problem := library.problem(costs.n_features):
@@ -221,26 +202,10 @@ class LibraryPolicy(Policy):
         point = settings.get("point")
         if type(point) is not int or not 0 <= point < len(library.rate):
             raise ValueError(f"point is {str(point)[:40]}, not one of {len(library.rate)}")
-        n_outputs = library.n_outputs if errors is None else 2 * library.n_outputs
         wanted = "value" if output.classes is None else "probabilities"
-        if output.kind != (wanted if errors is None else "votes") or (
-            output.n_raw not in (None, n_outputs)
-        ):
-            raise ValueError(f"{n_outputs} raw outputs for {output.kind}")
-        if errors is not None:
-            _check_errors(errors, library.n_outputs)
-        return cls(costs, output, library, point, errors)
-
-
-def _check_errors(errors: Any, n_outputs: int) -> None:
-    """Refuse prices of errors that are none."""
-    if (
-        not isinstance(errors, np.ndarray)
-        or errors.dtype != np.float64
-        or errors.shape not in ((n_outputs, n_outputs), (n_outputs, n_outputs + 1))
-        or not are_moderate(errors)
-    ):
-        raise ValueError("errors has not one price per true and answered class")
+        if output.kind != wanted or output.n_raw not in (None, library.n_outputs):
+            raise ValueError(f"{library.n_outputs} raw outputs for {output.kind}")
+        return cls(costs, output, library, point)
 
 
 def _pack(feature: Array, threshold: Array, child: Array) -> Array:

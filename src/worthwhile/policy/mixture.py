@@ -65,11 +65,6 @@ class MixturePolicy(Policy):
         return self._coin
 
     @property
-    def errors(self) -> Any:
-        """Prices of errors that both go by; None where there are none."""
-        return getattr(self.first, "errors", None)
-
-    @property
     def reads(self) -> npt.NDArray[np.intp]:
         """Columns that a row may read under one of the two."""
         return np.union1d(self.first.reads, self.second.reads).astype(np.intp)
@@ -84,8 +79,8 @@ class MixturePolicy(Policy):
         sides: dict[bool, Policy] = vars(self).setdefault("_sides", {})
         if dearer not in sides:
             side = (self.second if dearer else self.first).with_columns(self.columns)
-            calibration = self.output.calibration
-            sides[dearer] = side if calibration is None else side.calibrated(calibration)
+            side = side.calibrated(self.output.calibration)
+            sides[dearer] = side.deciding(self.output.errors)
         return sides[dearer]
 
     def keyed(self, key: str | None) -> Policy:
@@ -213,6 +208,8 @@ def _misfit(first: Policy, second: Policy) -> str:
         return "the two models are not over numbers"
     if one.calibration is not None or other.calibration is not None:
         return "one of the two models is calibrated, and what is mixed has one map: mix models without calibrate."
+    if one.errors != other.errors:
+        return "the two models have other prices of errors: mix models that decide by the same."
     if first.coin is not None or second.coin is not None:
         return "one of the two models is mixed itself: mix those that it is made of."
     if not (getattr(first, "alone", True) and getattr(second, "alone", True)):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from worthwhile.core import links
 from worthwhile.core.quiet import quiet
+from worthwhile.costs import Errors, expected_prices
 from worthwhile.policy.calibration import Calibration
 
 Array = npt.NDArray[Any]
@@ -31,8 +32,11 @@ class Output:
     classes : array, optional
         Labels; None for regression.
     calibration : Calibration, optional
-        What turns the model's own probabilities into those that are told. Predictions, and with
-        them whatever a policy decides by, stay as without it.
+        What turns the model's own probabilities into those that are told. Whatever a policy decides by
+        stays as without it, and so do predictions, unless errors have prices.
+    errors : Errors, optional
+        Prices of errors: what is predicted is then the decision of the least expected price, by the
+        probabilities that are told (for scores, by what they are as logits).
 
     Examples
     --------
@@ -43,8 +47,9 @@ class Output:
     """
 
     def __init__(
-        self, kind: str, classes: Array | None = None, calibration: Calibration | None = None
-    ) -> None:
+        self, kind: str, classes: Array | None = None, calibration: Calibration | None = None,
+        errors: Errors | None = None,
+    ) -> None:  # fmt: skip
         if kind not in KINDS:
             raise ValueError(f"output kind is {kind!r}: it is one of {', '.join(KINDS)}.")
         numbers = kind in ("value", "log-value")
@@ -53,15 +58,26 @@ class Output:
         self.kind = kind
         self.classes = classes
         self.calibration = calibration
+        self.errors = errors
+        if errors is not None and (errors.loss is None) == numbers:
+            raise ValueError(f"errors are {errors!r}, which do not fit a {kind!r} output.")
+        if errors is not None and classes is not None:
+            self._prices = errors.for_classes(classes)
+            self._decisions = errors.labels(classes)
 
     @property
     def plain(self) -> Output:
-        """The same without its calibration: what decisions go by."""
-        return self if self.calibration is None else Output(self.kind, self.classes)
+        """The same without its calibration and prices of errors: what a walk goes by."""
+        bare = self.calibration is None and self.errors is None
+        return self if bare else Output(self.kind, self.classes)
 
-    def calibrated(self, calibration: Calibration) -> Output:
+    def calibrated(self, calibration: Calibration | None) -> Output:
         """The same with this calibration."""
-        return Output(self.kind, self.classes, calibration)
+        return Output(self.kind, self.classes, calibration, self.errors)
+
+    def deciding(self, errors: Errors | None) -> Output:
+        """The same with these prices of errors."""
+        return Output(self.kind, self.classes, self.calibration, errors)
 
     @property
     def n_raw(self) -> int | None:
@@ -78,8 +94,13 @@ class Output:
         shares = self.kind in ("log-odds", "logits", "probabilities", "votes")
         return shares or self.calibration is not None
 
+    @property
+    def labels(self) -> Array | None:
+        """What may be predicted: the classes, and the label of referring where that has a price."""
+        return self.classes if self.errors is None or self.classes is None else self._decisions
+
     def winner(self, raw: Floats) -> npt.NDArray[np.intp]:
-        """Index of the predicted class; ties go to the lower one."""
+        """Index of the likeliest class; ties go to the lower one."""
         if self.kind in ("log-odds", "score"):
             return (raw[:, 0] > 0).astype(np.intp)
         assert self.classes is not None
@@ -93,8 +114,21 @@ class Output:
             return links.exponential(raw[:, 0])
         if self.classes is None:
             return raw[:, 0] if raw.shape[1] == 1 else raw
+        if self.errors is not None:
+            chosen = np.argmin(self.expected(raw), axis=1)  # of equal ones the first
+            decisions: Array = self._decisions[chosen]
+            return decisions
         labels: Array = self.classes[self.winner(raw)]
         return labels
+
+    @quiet
+    def expected(self, raw: Floats) -> Floats:
+        """Expected price of every decision, (n, n_classes), and of referring where it has one."""
+        if self.errors is None or self.classes is None:
+            raise AttributeError("errors of classes have no prices: give them as errors=.")
+        known = self.has_probabilities
+        shares = self.probabilities(raw) if known else links.exponential(self.logs(raw))
+        return expected_prices(shares, self._prices)
 
     @quiet
     def probabilities(self, raw: Floats) -> Floats:

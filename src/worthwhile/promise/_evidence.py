@@ -52,30 +52,30 @@ class Evidence:
         ----------
         bills : float64 (n,)
         answers, truths : labels (n,)
-            A truth that is none of the classes makes every answer wrong.
+            A truth that is none of the classes makes every answer wrong. An answer that is none hands
+            the case to a person: it is not right.
         classes : labels
         shares : float64 (n, classes), optional
             Probabilities.
         errors : float64 (classes, classes or one more), optional
-            Prices of errors as :func:`worthwhile.costs.read_errors` gives them.
+            Prices of errors as :meth:`worthwhile.Errors.for_classes` gives them.
         values : mapping, optional
             As the attribute.
         """
         place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
-        answer = np.array([place[label] for label in np.asarray(answers).tolist()], dtype=int)
+        beyond = len(place)  # the answer of a case that is referred is no class
+        said = np.array([place.get(label, beyond) for label in np.asarray(answers).tolist()])
         truth = np.array([place.get(label, -1) for label in np.asarray(truths).tolist()], dtype=int)
-        right = (answer == truth).astype(np.float64)
+        right = (said == truth).astype(np.float64)
         figures = {"bill": np.asarray(bills, dtype=np.float64), "accuracy": right}
-        rows = np.arange(len(answer))
         if shares is not None:
-            figures["calibration"] = shares[rows, answer] - right
+            rows = np.arange(len(said))
+            likely = np.where(said == beyond, shares.argmax(axis=1), said)
+            figures["calibration"] = shares[rows, likely] - (likely == truth)
         if errors is not None:
-            price = errors[truth, answer]
-            if errors.shape[1] > len(place) and shares is not None:  # a person may be asked
-                expected = (shares @ errors)[:, : len(place)].min(axis=1)
-                price = np.where(expected > errors[0, -1], errors[0, -1], price)
-            worst = errors[:, : len(place)].max(axis=0)[answer]  # of a truth that nobody priced
-            figures["total"] = figures["bill"] + np.where(truth < 0, worst, price)
+            worst = errors.max(axis=0)[said]  # of a truth that nobody priced
+            price = np.where(truth < 0, worst, errors[truth, said])
+            figures["total"] = figures["bill"] + price
         return cls(figures, dict(values or {}))
 
     @classmethod

@@ -74,8 +74,8 @@ def check_budgets_are_kept(subject: Subject) -> None:
 
 
 def _check_answer(subject: Subject, said: Answers, row: int, budget: float) -> None:
-    prediction, classes = said.prediction[row], subject.policy.output.classes
-    fine = np.isfinite(prediction).all() if classes is None else prediction in classes
+    prediction, labels = said.prediction[row], subject.policy.output.labels
+    fine = np.isfinite(prediction).all() if labels is None else prediction in labels
     if said.probabilities is not None:
         fine = fine and abs(float(said.probabilities[row].sum()) - 1.0) < 1e-6
     if not fine:

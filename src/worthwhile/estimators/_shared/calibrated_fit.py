@@ -1,7 +1,8 @@
 """Fits whose probabilities hold: calibrated on rows that the model which answers for them has not seen.
 
-What is bought and predicted stays as without: only probabilities change. So every classifier gets
-this from one place, around its own ``fit``.
+What is bought and, where errors have no prices, predicted stays as without: only probabilities change. So
+every classifier gets this from one place, around its own ``fit``. Decisions by prices of errors want
+probabilities that hold: there a map is fitted unless ``calibrate`` is False.
 """
 
 from __future__ import annotations
@@ -12,24 +13,32 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from worthwhile._messages import on_purpose
 from worthwhile.columns.table import dense
-from worthwhile.estimators._shared.calibration import fit_map
+from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.policy.calibration import KINDS, Calibration
 
 FOLDS = 5
 """Models that answer for the rows they have not seen."""
 
+SHARES = ("probabilities", "votes")
+"""Outputs of forests: shares may be 0, and have no slope on the scale of logarithms."""
+
+FEWEST = 5
+"""Rows of each class, for a map to be fitted that nobody asked for."""
+
 
 def check_calibrate(calibrate: Any) -> None:
     """Refuse what is no way to calibrate."""
-    if calibrate is not None and calibrate not in KINDS:
-        raise ValueError(f"calibrate is {calibrate!r}: it is None, {', '.join(map(repr, KINDS))}.")
+    if calibrate is not None and calibrate is not False and calibrate not in KINDS:
+        raise ValueError(
+            f"calibrate is {calibrate!r}: it is None, {', '.join(map(repr, KINDS))}, or False for never."
+        )
 
 
 def fit_calibrated(
@@ -38,25 +47,46 @@ def fit_calibrated(
     """``fit`` of an estimator, and after the outermost of its fits the map that was asked for."""
     if estimator._calibration is not None:
         estimator._calibration = None
-    kind = getattr(estimator, "calibrate", None)
-    if kind is None:
+    given = inspect.signature(fit).bind(estimator, *args, **kwargs).arguments
+    errors = estimator._check_errors(given.get("y"))
+    if errors is not estimator._decides:
+        estimator._decides = errors
+    asked = getattr(estimator, "calibrate", None)
+    check_calibrate(asked)
+    kind = asked
+    if asked is None and errors is not None and is_classifier(estimator):
+        kind = _usual(estimator, given["y"])
+    if not kind:
         return fit(estimator, *args, **kwargs)
-    check_calibrate(kind)
-    estimator.calibrate = None  # a fit inside this one leaves it alone
+    estimator.calibrate = False  # a fit inside this one leaves it alone
     try:
         fitted = fit(estimator, *args, **kwargs)
-        given = inspect.signature(fit).bind(estimator, *args, **kwargs).arguments
         more = {name: value for name, value in given.items() if name not in ("self", "X", "y")}
-        calibration = out_of_fold(estimator, kind, given["X"], given["y"], more)
+        if asked is None and estimator.policy_.output.kind in SHARES:
+            kind = "isotonic"
+        calibration, quality = out_of_fold(estimator, kind, given["X"], given["y"], more)
     finally:
-        estimator.calibrate = kind
-    estimator._calibration = calibration
+        estimator.calibrate = asked
+    # A map that nobody asked for is kept where probabilities hold better by it.
+    wanted = asked or quality["kind"]
+    estimator._calibration = calibration if wanted else None
+    estimator.calibration_ = {**quality, "kind": wanted}
     estimator.policy_ = estimator.policy_
     return fitted
 
 
-def out_of_fold(estimator: Any, kind: str, X: Any, y: Any, more: Mapping[str, Any]) -> Calibration:
-    """The map, from what models of other rows say about each row.
+def _usual(estimator: Any, y: Any) -> str | None:
+    """The map where errors have prices and none was asked for."""
+    if estimator.calibrates_itself or not hasattr(estimator, "calibrate"):
+        return None
+    counts = np.unique(np.asarray(y), return_counts=True)[1]
+    return "sigmoid" if counts.min() >= FEWEST else None
+
+
+def out_of_fold(
+    estimator: Any, kind: str, X: Any, y: Any, more: Mapping[str, Any]
+) -> tuple[Calibration, dict[str, Any]]:
+    """The map, from what models of other rows say about each row, and how well it does.
 
     Parameters
     ----------
@@ -76,16 +106,18 @@ def out_of_fold(estimator: Any, kind: str, X: Any, y: Any, more: Mapping[str, An
         raise ValueError(
             f"calibrate={kind!r}, and a class of y has a single row: calibrating needs at least two of each class."
         )
-    logs = np.empty((len(y), len(estimator.classes_)))
+    logs, fold = np.empty((len(y), len(estimator.classes_))), np.empty(len(y), dtype=np.intp)
     blank = clone(estimator).set_params(**_settled(estimator))
-    for seen, held in StratifiedKFold(min(FOLDS, fewest)).split(codes, codes):
+    parts = StratifiedKFold(min(FOLDS, fewest)).split(codes, codes)
+    for number, (seen, held) in enumerate(parts):
         model = clone(blank)
         with on_purpose():
             model.fit(_safe_indexing(X, seen), y[seen], **_cut(more, seen, len(y)))
         raw = model._run(_safe_indexing(X, held), billed=False).raw
-        logs[held] = model.policy_.output.logs(raw)
+        logs[held], fold[held] = model.policy_.output.logs(raw), number
     weight = read_weight(more.get("sample_weight"), y, getattr(estimator, "class_weight", None), y)
-    return fit_map(kind, logs, codes, np.ones(len(y)) if weight is None else weight)
+    weight = np.ones(len(y)) if weight is None else weight
+    return fit_map(kind, logs, codes, weight), quality_of(kind, logs, codes, weight, fold)
 
 
 def _settled(estimator: Any) -> dict[str, Any]:
@@ -93,7 +125,8 @@ def _settled(estimator: Any) -> dict[str, Any]:
     found = {}
     for name in estimator.trade_off_parameters:
         chosen = getattr(estimator, f"{name}_", None)
-        if isinstance(getattr(estimator, name, None), str) and chosen is not None:
+        own = isinstance(getattr(estimator, name, None), str) or estimator._decides is not None
+        if own and chosen is not None:
             found[name] = chosen
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
@@ -84,6 +86,52 @@ def fit_map(kind: str, logs: Floats, codes: npt.NDArray[np.intp], weight: Floats
     if kind == "sigmoid":
         slope, bias = _sigmoid(logs, codes, weight, slope)
     return Calibration(kind, {"slope": np.array([slope]), "bias": bias})
+
+
+BINS = 10
+"""Of the probability that is claimed, for the calibration error."""
+
+
+def quality_of(
+    kind: str, logs: Floats, codes: npt.NDArray[np.intp], weight: Floats, fold: npt.NDArray[np.intp]
+) -> dict[str, Any]:
+    """How well probabilities hold without and with a map, on rows that did not make either.
+
+    Returns
+    -------
+    dict
+        "kind", None where nothing is gained; "rows"; "brier" and "error", the mean squared error of the
+        probabilities and how far the
+        probability of the likeliest class is from the share that is right (mean over ten bins of equal
+        size), with the map fitted on the other folds; "brier_before" and "error_before" without it.
+    """
+    before = links.exponential(logs)
+    before /= links.row_sums(before)[:, None]
+    after = before.copy()
+    for number in np.unique(fold):
+        own, other = fold == number, fold != number
+        if other.any():
+            after[own] = fit_map(kind, logs[other], codes[other], weight[other])(logs[own])
+    found: dict[str, Any] = {"kind": kind, "rows": len(codes)}
+    for shares, name in ((after, ""), (before, "_before")):
+        found[f"brier{name}"] = _brier(shares, codes, weight)
+        found[f"error{name}"] = _calibration_error(shares, codes, weight)
+    if found["brier"] >= found["brier_before"]:
+        found["kind"] = None
+    return found
+
+
+def _brier(shares: Floats, codes: npt.NDArray[np.intp], weight: Floats) -> float:
+    hit = np.zeros(shares.shape)
+    hit[np.arange(len(codes)), codes] = 1.0
+    return float(np.average(((shares - hit) ** 2).sum(axis=1), weights=weight))
+
+
+def _calibration_error(shares: Floats, codes: npt.NDArray[np.intp], weight: Floats) -> float:
+    claimed, right = shares.max(axis=1), shares.argmax(axis=1) == codes
+    parts = np.array_split(np.argsort(claimed, kind="stable"), min(BINS, len(codes)))
+    gaps = [abs(float((weight[p] * (claimed[p] - right[p])).sum())) for p in parts]
+    return float(sum(gaps) / weight.sum())
 
 
 def _sigmoid(

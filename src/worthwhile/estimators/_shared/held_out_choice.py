@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, indexable
 
+from worthwhile.costs import Errors
 from worthwhile.estimators._shared.choosing import one_standard_error
 from worthwhile.estimators._shared.validation import fold_rows
 from worthwhile.estimators._shared.weights import read_weight
@@ -33,6 +34,8 @@ def choose_point(
     validation: Any = None, *, best: bool = False, fit_all: FitAll | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The point of a trade-off that costs least within one standard error of the best.
+
+    Where errors have prices, the best is that of the least total, and it is taken.
 
     Parameters
     ----------
@@ -61,6 +64,7 @@ def choose_point(
             _safe_indexing(y, there),
             sample_weight[there],
         )
+    errors = estimator._read_errors()
     parts: list[Any] = [(None, None)] if validation is not None else _folds(estimator, y)
     losses: list[list[Floats]] = [[] for _ in points]
     bills: list[list[float]] = [[] for _ in points]
@@ -78,12 +82,12 @@ def choose_point(
             warnings.simplefilter("ignore", WorthwhileWarning)
             models = (fit_all or _fit_each)(clone(estimator), points, *rows, **more)
             for k, model in enumerate(models):
-                losses[k].append(row_losses(model, *judge))
+                losses[k].append(row_losses(model, judge[0], judge[1], errors))
                 bills[k].append(float(model.cost(judge[0]).sum()))
     joined = np.array([np.concatenate(found) for found in losses])
     total = [sum(found) for found in bills]
     count = np.concatenate(counts) if counts else None
-    if best:
+    if best or errors is not None:
         means = np.average(joined, axis=1, weights=count)
         return dict(points[min(range(len(points)), key=lambda k: (means[k], total[k]))])
     return dict(points[one_standard_error(total, -joined, count)])
@@ -94,9 +98,11 @@ def _fit_each(estimator: Any, points: Points, X: Any, y: Any, **more: Any) -> It
         yield clone(estimator).set_params(**point).fit(X, y, **more)
 
 
-def row_losses(model: Any, X: Any, y: Any) -> Floats:
-    """Squared error of each row: of the probabilities, where there are classes."""
+def row_losses(model: Any, X: Any, y: Any, errors: Errors | None = None) -> Floats:
+    """Squared error of each row, of the probabilities where there are classes; totals, where errors cost."""
     y = np.asarray(y)
+    if errors is not None:
+        return np.asarray(model.with_errors(errors).total_cost(X, y))
     if not is_classifier(model):
         error = np.asarray(y, dtype=np.float64) - model.predict(X)
         return np.asarray(error**2 if error.ndim == 1 else (error**2).sum(axis=1))

@@ -8,7 +8,7 @@ type checkers and for the pages alike. Models are compared by identity, and show
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,5 +25,8 @@ class TrainingParameters:
 class ClassParameters:
     """Of every classifier that trains; described in :class:`~worthwhile.GreedyMiserClassifier`."""
 
+    knows_errors: ClassVar[bool] = True
+
     class_weight: Any = None
-    calibrate: str | None = None
+    calibrate: str | bool | None = None
+    errors: Any = None

@@ -39,7 +39,8 @@ class Promising:
         self
         """
         evidence = self._evidence(X, y)
-        self.promise_ = Promise.of(evidence, self._error_prices()[0], self.policy_.fingerprint())
+        model: Any = self
+        self.promise_ = Promise.of(evidence, model._error_prices()[0], self.policy_.fingerprint())
         return self
 
     def check(self, X: Any, y: Any) -> dict[str, Any]:
@@ -63,11 +64,6 @@ class Promising:
             return None
         return found
 
-    def _error_prices(self) -> tuple[Floats | None, str]:
-        """Prices of errors, and the loss of a regressor that they are the price of."""
-        model: Any = self
-        return getattr(model._inner_policy, "errors", None), "squared"
-
     def _evidence(self, X: Any, y: Any) -> Evidence:
         """What the model does with rows whose truth is known."""
         model: Any = self
@@ -75,7 +71,7 @@ class Promising:
         policy, output = self.policy_, self.policy_.output
         bills, answers = as_floats(policy.bills(outcome)), output.predict(outcome.raw)
         values = bought_values(rows, outcome)
-        errors, loss = self._error_prices()
+        errors, loss = model._error_prices()
         truth = np.asarray(y)
         if len(truth) != len(rows):
             raise ValueError(f"y has {len(truth)} entries for {len(rows)} rows: give one per row.")

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from worthwhile._messages import warn_once
 from worthwhile.columns.parquet import ParquetTable
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import as_floats
+from worthwhile.costs import Errors, as_floats
 from worthwhile.estimators._shared.choosing import one_standard_error
 from worthwhile.estimators._shared.covering import covering, mean_bill, sample
 from worthwhile.estimators.boosting._base import Miser
@@ -31,6 +31,12 @@ NOTHING_SAVED = (
     "the cheapest model that is as good on held-out rows, a larger lam (see lam_max), or search with BudgetSearchCV"
 )
 
+NOTHING_BOUGHT = 1e3
+"""Times the largest ``lam`` of a grid, where errors have prices: to buy nothing may cost least."""
+
+LEAST = 1e-9
+"""Share of the largest ``lam`` that ends a grid where errors have prices: there 0 asks for a choice."""
+
 SHARE_TO_CHOOSE = 0.2
 """Of the rows, held out where ``lam`` is to be chosen."""
 
@@ -42,11 +48,21 @@ class TradeOff(Miser):
     def _row_scores(self, X: Array, y: Floats, qid: Array | None) -> Floats:
         """How good the fitted model is on each of some rows (queries, with ``qid``)."""
 
+    def _row_totals(self, X: Array, y: Floats, errors: Errors) -> Floats:
+        """Bill and price of the error of each of some rows, with probabilities as they are."""
+        policy = self._inner_policy.deciding(errors)
+        outcome, classes = policy.batch(X), policy.output.classes
+        truth = y if classes is None else classes[y.astype(np.intp)]
+        answers = policy.output.predict(outcome.raw)
+        return as_floats(policy.bills(outcome)) + errors.prices(truth, answers)
+
     def _fit_chosen(
         self, X: Any, y: Any, sample_weight: Any, validation: Any, qid: Any = None
     ) -> Self:
         """Fit with the ``lam`` of the user, or choose one."""
-        if isinstance(self.lam, str):
+        # Where errors have prices nothing is left to trade off: money is weighed against money.
+        priced = self.lam == 0 and self._read_errors() is not None and qid is None
+        if isinstance(self.lam, str) or priced:
             going_on = self.warm_start and hasattr(self, "policy_")
             choices = [(self.lam_, 0.0)] if going_on else self._choose_lam(
                 X, y, sample_weight, validation, qid
@@ -80,14 +96,21 @@ class TradeOff(Miser):
             probe.set_params(validation_fraction=SHARE_TO_CHOOSE, random_state=seed)
         queries = {} if qid is None else {"qid": qid}
         lams = [float(entry["lam"]) for entry in self.trade_off_grid(X, y, **queries)]
+        errors = self._read_errors()
+        if errors is not None:  # and one that buys nothing whatever rows are held out
+            lams = [lams[0] * NOTHING_BOUGHT, *lams]
         models, training = probe._path(X, y, lams, sample_weight, validation, qid)
         held, targets = training.X_held, training.y_held
         assert held is not None
         assert targets is not None
         bills = [mean_bill(model._inner_policy, held) for model in models]
-        scores = [model._row_scores(held, targets, training.qid_held) for model in models]
         weight = training.weight_held if training.qid_held is None else None
-        best = one_standard_error(bills, np.array(scores), weight)
+        if errors is not None:
+            totals = [model._row_totals(held, targets, errors) for model in models]
+            best = int(np.argmin(np.average(totals, axis=1, weights=weight)))
+        else:
+            scores = [model._row_scores(held, targets, training.qid_held) for model in models]
+            best = one_standard_error(bills, np.array(scores), weight)
         return [(lam, bills[best] / 2) for lam in lams[best:-1]] + [(lams[-1], 0.0)]
 
     def fit_path(
@@ -190,5 +213,6 @@ class TradeOff(Miser):
                 policy = model._boost(training, data, threads)._inner_policy
                 return mean_bill(policy, training.X)
 
-            lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), 0.0])
+            last = 0.0 if self._read_errors() is None else top * LEAST
+            lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), last])
         return [{"lam": lam} for lam in lams]

@@ -65,6 +65,8 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
         Probabilities that hold: mapped by what five models, each trained without a fifth of the rows,
         say about that fifth. Purchases and predictions stay as they are; "temperature" keeps the
         order of the probabilities too. Under a budget, and after :meth:`at`, the map is the same.
+    errors : Errors, mapping or number, optional
+        Prices of wrong answers, by which decisions and choices go; see :class:`~worthwhile.Errors`.
 
     Attributes
     ----------

@@ -59,9 +59,14 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         What one unit of money is worth in units of the loss; see ``lam_scale``. 0 saves nothing,
         which is said once where there are prices. "auto" takes the cheapest of the models of
         :meth:`trade_off_grid` that are within one standard error of the best on held-out rows (a
-        fifth, or ``validation``), and trains it on all rows.
+        fifth, or ``validation``), and trains it on all rows. Where ``errors`` have prices, "auto" and 0
+        take that of the least total there.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
+    errors : number or Errors, optional
+        Price of one unit of the squared error (with ``loss="absolute"``, of the absolute one), or what
+        :class:`~worthwhile.Errors` says. Means cost least by squared errors, medians by absolute ones: name the
+        loss that is paid for.
     loss : str or object, default="squared"
         "squared": squared error of each row, as in the paper. "absolute": absolute error, medians.
         "quantile": pinball loss of ``quantile``. "poisson": counts. "tweedie": amounts with many
@@ -176,9 +181,12 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         "power": [Interval(Real, 1, 2, closed="neither")],
     }
 
+    knows_errors: ClassVar[bool] = True
+
     loss: Any = "squared"
     quantile: float = 0.5
     power: float = 1.5
+    errors: Any = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None

@@ -25,7 +25,7 @@ from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import MOST_STAGES, Training
 from worthwhile.estimators.budget._forests import Shape, Table
 from worthwhile.estimators.budget._mixing import Mix, mix_lines
-from worthwhile.estimators.budget._payoff import Payoff
+from worthwhile.estimators.budget._payoff import Classes, Payoff
 from worthwhile.estimators.budget._stages import Stages
 from worthwhile.policy.base import Policy
 from worthwhile.policy.keys import WHOLE, Coin
@@ -58,6 +58,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 class BudgetModel(TrainingParameters, CostAware):
     """A whole frontier from one training, and one of its points in use."""
 
+    knows_errors: ClassVar[bool] = True
+    calibrates_itself: ClassVar[bool] = True
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("budget",)
     every_stage_differs: ClassVar[bool] = True
     frontier_: pd.DataFrame = field(init=False)
@@ -86,8 +88,8 @@ class BudgetModel(TrainingParameters, CostAware):
         """What answers are worth, by the parameters."""
 
     @abstractmethod
-    def _output(self) -> tuple[Output, Floats | None]:
-        """How answers become predictions, and the prices of errors where they decide."""
+    def _output(self) -> Output:
+        """How answers become predictions, whatever errors cost."""
 
     def _learn(self, table: Table, truth: Array, costs: Costs, threads: Threads) -> Self:
         """Grow everything, and take up the point that the parameters ask for."""
@@ -107,7 +109,14 @@ class BudgetModel(TrainingParameters, CostAware):
     def _decide(self, costs: Costs, threads: Threads) -> Self:
         """Make the policies, with what has been grown."""
         payoff = self._payoff(*self._truth)
-        fitted = self._training.solve(payoff, threads)
+        self._decides, self._calibration = self._read_errors(), None
+        if (
+            payoff.in_money
+            and isinstance(payoff, Classes)
+            and getattr(self, "calibrate", 0) is None
+        ):
+            self._calibration, self.calibration_ = self._training.calibration()
+        fitted = self._training.solve(payoff, threads, self._calibration is not None)
         said = fitted.promise
         self.frontier_ = pd.DataFrame(
             {
@@ -122,8 +131,7 @@ class BudgetModel(TrainingParameters, CostAware):
         if payoff.in_money:
             self.frontier_["total"] = said.bill - said.score
         self.n_stages_ = len(self.frontier_)
-        output, errors = self._output()
-        self.policy_ = LibraryPolicy(costs, output, fitted.library, 0, errors)
+        self.policy_ = LibraryPolicy(costs, self._output(), fitted.library, 0)
         return self._use(self._choose(self.budget, self.mix))
 
     def _choose(self, budget: Any, mix: bool) -> Mix:

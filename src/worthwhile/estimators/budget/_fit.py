@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core import links
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
+from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators.budget._forests import Shape, Table, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
 from worthwhile.estimators.budget._parts import Part, find_parts
-from worthwhile.estimators.budget._payoff import Payoff
+from worthwhile.estimators.budget._payoff import Classes, Payoff
 from worthwhile.estimators.budget._promise import (
     FOLDS,
     Promise,
@@ -25,6 +27,7 @@ from worthwhile.estimators.budget._promise import (
 from worthwhile.estimators.budget._search import Columns, Search, Shop
 from worthwhile.estimators.budget._stages import Stages
 from worthwhile.estimators.budget._tables import join_tables
+from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.library import Library
 
 Array = npt.NDArray[Any]
@@ -34,6 +37,9 @@ LEAST_ROWS, MOST_ROWS = 20, 5000
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
+
+MAP_ROWS = 1000
+"""Rows that say how votes become probabilities, each by every set, at most."""
 
 POWERS = (1.0, 0.5, 0.0)
 """Lists are by gain over these powers of the price, where prices differ."""
@@ -88,13 +94,20 @@ class Training:
                 same = Stages(made, None, lambda *_: None)
                 self._folds.append((rows, Workshop(part, own, shop, shape, same, threads)))
 
-    def solve(self, payoff: Payoff, threads: Threads) -> Fitted:
-        """All policies for a payoff, by what they will cost; nothing is grown again."""
-        own = self._own.induction(payoff, threads)
+    def calibration(self) -> tuple[Calibration | None, dict[str, Any]]:
+        """From votes to probabilities that hold, and how well they do."""
+        return self._own.calibration()
+
+    def solve(self, payoff: Payoff, threads: Threads, calibrated: bool = False) -> Fitted:
+        """All policies for a payoff, by what they will cost; nothing is grown again.
+
+        ``calibrated``: decisions are by probabilities that hold, not by votes.
+        """
+        own = self._own.induction(payoff, threads, calibrated)
         points = own.points(threads)
         judged = []
         for rows, fold in self._folds:
-            other = fold.induction(payoff.part(rows), threads)
+            other = fold.induction(payoff.part(rows), threads, calibrated)
             found = other.points(threads)
             judged.append((found, other.seen(found)))
         judged = judged or [(points, own.seen(points))]
@@ -145,8 +158,25 @@ class Workshop:
         self._evaluation = shop.costs.flat.evaluation * 1e-9
         self._table = table
 
-    def induction(self, payoff: Payoff, threads: Threads) -> Induction:
+    def calibration(self) -> tuple[Calibration | None, dict[str, Any]]:
+        """A map from what trees say to rows that they were not grown on, all sets together.
+
+        None where votes hold better as they are.
+        """
+        step = -(-self._table.n_pool // MAP_ROWS)
+        rows = np.arange(0, self._table.n_pool, step)
+        votes = np.concatenate([node.votes[rows] for node in self._nodes])
+        logs, many = links.log_shares(votes), len(self._nodes)
+        codes = np.tile(self._table.slot[rows].astype(np.intp), many)
+        weight, fold = np.tile(self._table.weight[rows], many), np.tile(rows % FOLDS, many)
+        quality = quality_of("isotonic", logs, codes, weight, fold)
+        return (fit_map("isotonic", logs, codes, weight) if quality["kind"] else None), quality
+
+    def induction(self, payoff: Payoff, threads: Threads, calibrated: bool = False) -> Induction:
         """What choices for a payoff are made by."""
+        map_ = self.calibration()[0] if calibrated else None
+        if map_ is not None and isinstance(payoff, Classes):
+            payoff = payoff.calibrated(map_)
         return Induction(
             self._table, payoff, self._nodes, self._lists, self._price, self._evaluation, threads,
             self._seed,

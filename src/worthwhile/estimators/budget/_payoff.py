@@ -8,6 +8,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core import links
+from worthwhile.costs import expected_prices
+from worthwhile.policy.calibration import Calibration
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
@@ -66,13 +70,20 @@ class Classes(Payoff):
     ) -> None:
         super().__init__(truth, weight, errors is not None)
         self.gain = np.eye(n_classes) if errors is None else -errors
+        self._map: Calibration | None = None
+
+    def calibrated(self, calibration: Calibration) -> Self:
+        """The same for votes that become probabilities by this map."""
+        twin = self.part(np.arange(len(self.truth)))
+        twin._map = calibration
+        return twin
+
+    def _shares(self, votes: Floats) -> Floats:
+        return votes if self._map is None else self._map(links.log_shares(votes))
 
     def decide(self, votes: Floats) -> Array:
         """The decision of the largest expected worth, (n,)."""
-        expected = np.zeros((len(votes), self.gain.shape[1]))
-        for true, worth in enumerate(self.gain):  # no BLAS, whose sums vary with threads
-            expected += votes[:, true, None] * worth
-        return np.argmax(expected, axis=1)
+        return np.argmin(expected_prices(self._shares(votes), -self.gain), axis=1)
 
     def hard(self, votes: Floats) -> Floats:
         """Worth of the best decision."""
@@ -82,7 +93,7 @@ class Classes(Payoff):
     def drawn(self, votes: Floats) -> Floats:
         """Worth of a class drawn from the votes; what a person decides is not drawn."""
         own = self.gain[self.truth, : votes.shape[1]]
-        found: Floats = (votes * own).sum(axis=1)
+        found: Floats = (self._shares(votes) * own).sum(axis=1)
         if self.gain.shape[1] > votes.shape[1]:
             return np.maximum(found, self.gain[0, -1])
         return found

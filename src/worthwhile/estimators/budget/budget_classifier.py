@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import budget_quanta, read_errors
+from worthwhile.costs import Errors, budget_quanta
 from worthwhile.estimators._shared.parameters import ClassParameters
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -41,14 +41,15 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
     categorical, dates : lists of columns, optional
         Columns, by name or number, that are categories or dates (as text in ISO form), where their types
         do not say so.
-    errors : mapping {true: {predicted: price}}, optional
+    errors : mapping {true: {predicted: price}}, Errors or number, optional
         Prices of wrong answers, in the unit of the prices of features; what is left out costs 0.
         Answers are then those of the least expected price, a case is bought for while that saves
         more than it costs, and the point in use has the least total.
     worth : number, optional
         Or what a right answer is worth: every wrong one costs so much.
     refer : number, optional
-        Price of handing a case to a person, where errors have prices: :meth:`referred` says which.
+        Price of handing a case to a person, where errors have prices: "refer" is then predicted, or
+        what ``Errors(refer_label=...)`` names; :meth:`referred` says which.
     mix : bool, default=False
         Whether a budget may be met by two lines of ``frontier_`` and a share of the cases for the dearer
         one. That uses nearly all of the budget, and chance decides who gets a test: see the guide on
@@ -146,21 +147,30 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
-        self._errors()
         weight = np.ones(len(X)) if weight is None else weight / weight.mean()
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, weight, len(self.classes_), threads)
             return self._learn(table, codes, costs, threads)._remember(given)
 
-    def _errors(self) -> Floats | None:
-        return read_errors(self.errors, self.worth, self.refer, self.classes_)
+    def _read_errors(self) -> Errors | None:
+        if self.errors is not None and self.worth is not None:
+            raise ValueError(
+                "errors and worth are both given: worth=w is short for w for every error."
+            )
+        if self.errors is None and self.worth is None and self.refer is not None:
+            raise ValueError(
+                "refer is given without errors: a person is worth asking only where errors cost."
+            )
+        found = Errors.of(self.errors) if self.worth is None else Errors(worth=self.worth)
+        return found if found is None or self.refer is None else found.referring(self.refer)
 
     def _payoff(self, truth: Any, weight: Floats) -> Classes:
-        return Classes(truth, len(self.classes_), weight, self._errors())
+        errors, n_classes = self._read_errors(), len(self.classes_)
+        table = None if errors is None else errors.for_classes(self.classes_)
+        return Classes(truth, n_classes, weight, table)
 
-    def _output(self) -> tuple[Output, Floats | None]:
-        errors = self._errors()
-        return Output("probabilities" if errors is None else "votes", self.classes_), errors
+    def _output(self) -> Output:
+        return Output("probabilities", self.classes_)
 
     def at(
         self,
@@ -193,10 +203,8 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
 
     def referred(self, X: Any, budget: Any = None, *, key: Any = None) -> npt.NDArray[np.bool_]:
         """Which cases are better handed to a person, bool (n,): where that costs less than an error."""
-        raw = self._run(X, budget, billed=False, key=key).raw
-        errors, n = self._inner_policy.errors, len(self.classes_)
-        if errors is None or errors.shape[1] == n:
+        errors = self.policy_.output.errors
+        if errors is None or errors.refer is None:
             raise ValueError("nothing is referred: give the price of it, refer=, beside errors=.")
-        expected = -raw[:, :n].max(axis=1)
-        found: npt.NDArray[np.bool_] = expected > errors[0, n]
-        return found
+        answers = self.predict(X, budget, key=key)
+        return np.array([answer == errors.refer_label for answer in answers.tolist()])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import StrOptions
 
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import budget_quanta, error_price
+from worthwhile.costs import budget_quanta
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
@@ -35,9 +35,9 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         standard error of the best.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
-    errors : number, optional
+    errors : number or Errors, optional
         Price of one unit of the loss, in the unit of the prices of features: the point in use has the
-        least total.
+        least total. ``Errors(absolute=...)`` and ``Errors(squared=...)`` say which loss themselves.
     loss : {"squared", "absolute"}, default="squared"
         What an error counts for.
     mix, categorical, dates, n_trees, cross_validated, confidence, max_stages, time_limit
@@ -91,7 +91,6 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         """
         self._validate_params()
         budget_quanta(self.budget)
-        self._price()
         given = X
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
@@ -101,18 +100,14 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
             table = Table(X, np.zeros(len(X), dtype=np.int32), y, weight, 1, threads)
             return self._learn(table, y, costs, threads)._remember(given)
 
-    def _price(self) -> float | None:
-        return None if self.errors is None else error_price(self.errors, "errors")
-
-    def _error_prices(self) -> tuple[Floats | None, str]:
-        price = self._price()
-        return None if price is None else np.array([[price]]), self.loss
-
     def _payoff(self, truth: Any, weight: Floats) -> Numbers:
-        return Numbers(truth, weight, self.loss, self._price())
+        errors = self._read_errors()
+        if errors is None:
+            return Numbers(truth, weight, self.loss)
+        return Numbers(truth, weight, errors.loss or self.loss, errors.squared or errors.absolute)
 
-    def _output(self) -> tuple[Output, None]:
-        return Output("value"), None
+    def _output(self) -> Output:
+        return Output("value")
 
     def at(
         self,

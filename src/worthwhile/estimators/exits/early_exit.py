@@ -271,6 +271,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         by the model's own, so what is bought and predicted stays as it is. A model that came fitted
         answers for all rows: give rows that it has not seen, or a model that is not fitted. Weights
         of classes are the model's to have.
+    errors : Errors, mapping or number, optional
+        Prices of wrong answers, by which decisions and choices go; see :class:`~worthwhile.Errors`.
 
     Attributes
     ----------
@@ -305,6 +307,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         "threshold": [Real, "array-like", StrOptions({"auto"})],
     }
 
+    knows_errors: ClassVar[bool] = True
+
     def __init__(
         self,
         model: Any = None,
@@ -312,10 +316,12 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         rule: str = "probability",
         every: int = 10,
         costs: Any = None,
-        calibrate: str | None = None,
+        calibrate: str | bool | None = None,
+        errors: Any = None,
     ) -> None:
         super().__init__(model, threshold, rule, every, costs)
         self.calibrate = calibrate
+        self.errors = errors
 
     def _default_model(self) -> Any:
         from worthwhile.estimators.boosting import GreedyMiserClassifier

@@ -104,7 +104,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         None: all rows train and measure.
     random_state : int, RandomState or None
         Seed of hold-out, bootstrap and thresholds.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

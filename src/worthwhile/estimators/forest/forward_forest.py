@@ -74,7 +74,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         Trees of the forests that say what a feature adds.
     random_state : int, RandomState or None
         Seed of the forests.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

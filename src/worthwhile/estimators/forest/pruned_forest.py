@@ -62,7 +62,8 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
         "cut": exact, by minimum cut. "dual": dual ascent with dynamic programming, for large
         problems; ``gap_`` tells how far from the best it may be. "auto" chooses by size.
     errors : {"in-bag", "held-out"}, default="in-bag"
-        Where the errors of nodes come from: the rows each tree was trained on, or the pruning rows.
+        Where the errors of nodes come from: the rows each tree was trained on, or the pruning rows. Prices
+        of errors are given to :meth:`with_errors`.
         Forests of scikit-learn do not keep the rows that their trees saw, but the weight and the
         class shares of these rows at every node, which is enough.
     keep_levels : int, default=0
@@ -144,6 +145,8 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
     lam: float = 0.001
     _: KW_ONLY
     solver: str = "auto"
+    knows_errors: ClassVar[bool] = False
+
     errors: str = "in-bag"
     keep_levels: int = 0
     validation_fraction: float = 0.3

@@ -220,9 +220,15 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         return sweeps[0] if len(sweeps) == 1 else joined(sweeps, list(self._models(task)))
 
     def _take(self, sweep: Sweep, task: Task) -> None:
-        """Keep the best model of a sweep within a budget, or the cheapest that loses little."""
+        """Keep the best model of a sweep: within a budget, of the least total, or that loses little."""
         if self.budget is not None:
             best = choose(sweep.verdicts, self.budget)
+            self.point_ = sweep.points[best]
+        elif self._decides is not None and self.max_drop is None:
+            # A sweep knows how many are wrong, not how: errors count what they cost on average.
+            price = self._decides.usual(task.classes, np.bincount(task.codes))
+            totals = [verdict.cost + price * (1 - verdict.score) for verdict in sweep.verdicts]
+            best = int(np.argmin(totals))
             self.point_ = sweep.points[best]
         else:
             rule = (WITHIN, CAUTION) if self.max_drop is None else (float(self.max_drop), 0.0)

@@ -82,7 +82,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     max_iter : int, default=10
         Outer iterations at most: shares, then both ensembles anew.
     budget, max_drop, validation_fraction, out_of_fold, verbose
-    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate
+    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.AdaptiveLinearClassifier`, where they are described.
 
     Attributes

@@ -112,7 +112,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Seed of the forest and of the rows set aside.
     n_jobs : int, optional
         Threads of the forest; None means all cores.
-    categorical, dates, class_weight, calibrate
+    categorical, dates, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
     verbose : int, default=0
         1 says on stderr what is saved.

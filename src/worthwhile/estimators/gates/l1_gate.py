@@ -69,7 +69,7 @@ class L1GateClassifier(GatedClassifier):
         Mean bill per row. If given, the three parameters above are ignored: all are swept, and the
         most accurate model within the budget on validation rows is kept.
     max_drop, validation_fraction, out_of_fold, verbose
-    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate
+    costs, categorical, dates, random_state, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.AdaptiveLinearClassifier`, where they are described.
 
     Attributes

@@ -103,7 +103,7 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         Most rounds.
     random_state : int, optional
         Accepted for uniformity: nothing is random.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

@@ -133,7 +133,7 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Share of the rows kept for pruning, unless ``fit`` is given ``validation``; None: no pruning.
     random_state : int, optional
         Seed of that split.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

@@ -104,7 +104,7 @@ class CostWeightedL1Classifier(ClassParameters, CostAwareClassifier, _CostWeight
         Stop a solver when a step changes the coefficients by less than this (squared).
     max_iter : int, default=5000
         Most steps per penalty.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

@@ -217,7 +217,7 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         ``validation``; None: no pruning, as in the paper.
     random_state : int, optional
         Seed of that split.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

@@ -121,7 +121,7 @@ class DynamicSelectionClassifier(TakesClassifier):
         Share of the rows that choose the best round, where ``fit`` gets no ``validation``.
     random_state : int or RandomState, optional
         Seed of folds, left-out factors, and samples.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes

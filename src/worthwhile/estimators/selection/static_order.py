@@ -64,7 +64,7 @@ class StaticOrderClassifier(TakesClassifier):
         the one classifier, on its own training rows.
     random_state : int or RandomState, optional
         Seed of folds and left-out factors.
-    categorical, dates, n_jobs, class_weight, calibrate
+    categorical, dates, n_jobs, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
 
     Attributes
