@@ -7,8 +7,11 @@ import pytest
 
 import worthwhile
 from tests.estimators.boosting.miser_data import classes, numbers, regressor, same_trees
-from worthwhile import FeatureSubsets, GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile import Costs, FeatureSubsets, GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.core.threads import Threads
 from worthwhile.estimators._shared.validation import hold_out
+from worthwhile.estimators.boosting.binned_data import BinnedData
+from worthwhile.estimators.boosting.booster import Booster, BoosterSettings
 
 # What is offered besides --------------------------------------------------------------------------
 
@@ -152,6 +155,24 @@ def test_newton_steps_are_friedmans():
             leaf = other[:, k] == value
             step = 2 / 3 * r[leaf].sum() / (np.abs(r[leaf]) * (1 - np.abs(r[leaf]))).sum()
             assert np.allclose(raw[leaf, k], step, rtol=1e-5)
+
+
+def test_steps_of_several_outputs_have_the_curvature_that_a_leaf_must_have():
+    """One row of a class that nobody expected in its leaf: without a bound its step is 900,000 long."""
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    gradients = np.vstack([np.where(X[:, 0] > 0, 0.5, -0.5), np.eye(40)[3] * 0.9])
+    curvature = np.vstack([np.full(40, 0.25), np.full(40, 1e-6)])
+    for least in (10, 16):
+        settings = BoosterSettings(
+            learning_rate=1.0, max_depth=1, min_samples_leaf=least, by_curvature=True
+        )
+        with Threads(1) as threads:
+            data = BinnedData.prepare(X, threads)
+            booster = Booster(data, Costs([1]).flat, settings, threads)
+            tree = booster.grow(gradients, curvature=curvature)
+        steps = {tuple(np.round(value, 3)) for value in tree.value[1:].tolist()}
+        bounded = round(0.9 / (0.05 * least), 3)
+        assert steps == {(-2.0, bounded), (2.0, 0.0)}
 
 
 def test_newton_is_the_mean_for_squared_loss_also_with_weights():

@@ -334,7 +334,11 @@ class Booster:
         return means
 
     def _newton_steps(self, grown: Grown, rounded: Rounded, sample: Sample) -> Floats:
-        """Gradient sum over curvature sum of every node; 0 where there is no curvature."""
+        """Gradient sum over curvature sum of every node; 0 where there is no curvature.
+
+        A leaf of one output has the curvature that a leaf must have. One of several may have next to none in
+        some of them: a class that nobody expected there. Its step is then no longer than a leaf's may be.
+        """
         if grown.hessians is not None:
             below = np.ldexp(grown.hessians[:, None].astype(np.float64), -CURVATURE_BITS)
         else:
@@ -346,6 +350,9 @@ class Booster:
             if grown.feature[node] >= 0:
                 below[node] = below[grown.left[node]] + below[grown.right[node]]
         above = np.array(grown.total).astype(np.float64)[:, 1 : 1 + below.shape[1]]
+        if below.shape[1] > 1:
+            enough = LEAST_CURVATURE * self.settings.min_samples_leaf
+            below = np.maximum(below, math.ldexp(enough, self.data.power))
         steps = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
         # Gradients and curvature carry the same power of two of the weights.
         return np.ldexp(steps, -rounded.exponent)
