@@ -101,6 +101,20 @@ def write_page(path: Path, text: str) -> None:
     path.write_text(text.rstrip() + "\n" + notes)
 
 
+def write_section(out: str | None, name: str, text: str) -> None:
+    """Print, and keep in a part of a page that has others, too: between two marks, at the end if they are missing."""
+    print(text)
+    if not out:
+        return
+    path, marks = Path(out), (f"<!-- {name} -->", f"<!-- end of {name} -->")
+    page = path.read_text() if path.exists() else ""
+    if marks[0] not in page:
+        page = f"{page.rstrip()}\n\n{marks[0]}\n{marks[1]}\n"
+    before, rest = page.split(marks[0], 1)
+    after = rest.split(marks[1], 1)[1]
+    path.write_text(f"{before}{marks[0]}\n{text.rstrip()}\n{marks[1]}{after}")
+
+
 class Kept:
     """Results in a file as they come, one line of JSON each: a long run may be done in pieces."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 
 from worthwhile import (
@@ -18,6 +23,8 @@ from worthwhile import (
     PricedModel,
     load,
 )
+from worthwhile.estimators.gates import _task
+from worthwhile.estimators.gates._boosted import Duo
 from worthwhile.estimators.gates._judge import Sweep, joined
 from worthwhile.estimators.gates._unseen import ask_unseen
 from worthwhile.exceptions import WorthwhileWarning
@@ -110,14 +117,37 @@ def test_rows_that_the_model_knows_are_noticed(kind):
     np.testing.assert_allclose(found.proba.sum(axis=1), 1)
 
 
-def test_a_forest_is_asked_as_it_would_ask_itself():
+def test_rows_of_a_table_that_the_model_knows_are_noticed():
+    """Behind text columns too: copies of the pipeline read the frame by its names."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 5))
-    y = (X[:, 0] + 1.5 * rng.normal(size=400) > 0).astype(int)
-    plain = RandomForestClassifier(40, random_state=0).fit(X, y)
-    asked = RandomForestClassifier(40, random_state=0, oob_score=True).fit(X, y)
-    found = ask_unseen(plain, X, y, plain.predict_proba(X), 0)
-    np.testing.assert_allclose(found.proba, asked.oob_decision_function_)
+    X = pd.DataFrame({
+        "colour": rng.choice(["red", "green", "blue"], 400), "size": rng.normal(size=400),
+        "weight": rng.normal(size=400),
+    })  # fmt: skip
+    y = np.where((X["colour"] == "red") ^ (rng.random(400) < 0.3), "yes", "no")
+    encoder = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    forest = RandomForestClassifier(30, random_state=0)
+    existing = make_pipeline(encoder, forest).fit(X, y)
+    assert existing.score(X, y) > 0.95
+    model = L1GateClassifier(existing, random_state=0)
+    task, _ = model._read_task((X, y, None, None), None, swept=True)
+    assert task.unseen.how == "out of fold"
+    assert np.mean(np.argmax(task.existing.proba, axis=1) == task.codes) < 0.8
+
+
+def test_a_forest_is_asked_by_as_many_trees_as_it_has():
+    """A third of its trees did not draw a row, and fewer trees are worse: gates would look better."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 8))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=9000) > 0).astype(int)
+    few = RandomForestClassifier(10, random_state=0, oob_score=True).fit(X[:3000], y[:3000])
+    said = few.predict_proba(X[:3000])
+    found = ask_unseen(few, X[:3000], y[:3000], said, 0)
+    told = np.mean(np.argmax(found.proba, axis=1) == y[:3000])
+    own = np.mean(np.argmax(np.nan_to_num(few.oob_decision_function_), axis=1) == y[:3000])
+    assert found.how == "out of bag"
+    assert told == pytest.approx(few.score(X[3000:], y[3000:]), abs=0.025)
+    assert own < told - 0.015
 
 
 def test_rows_that_the_model_has_not_seen_are_taken_as_they_are():
@@ -155,6 +185,29 @@ def test_a_gate_that_saves_nothing_says_why(why):
         model.fit(X, y)
     assert found[-1].filename == __file__
     assert model.saved_ < 0.01
+
+
+def test_a_gate_that_would_lose_too_much_says_how_much():
+    """One column is right three times of four, and only all of them tell when it is not."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(1500, 8)).astype(float)
+
+    def truth(rows):
+        rows = np.asarray(rows, dtype=int)
+        turned = (rows[:, 1:5].sum(axis=1) % 2) & (rows[:, 5:].sum(axis=1) % 2)
+        return rows[:, 0] ^ turned
+
+    y = np.where(rng.random(1500) < 0.1, 1 - truth(X), truth(X))
+    existing = (lambda rows: np.eye(2)[truth(rows)] * 0.8 + 0.1, list(range(8)))
+    model = AdaptiveLinearClassifier(existing, random_state=0, max_iter=3)
+    with pytest.warns(
+        WorthwhileWarning, match=r"is expected to lose (\d+\.\d) points, and it may lose 1"
+    ) as found:
+        model.fit(X, y)
+    said = float(re.search(r"to lose (\d+\.\d) points", str(found[-1].message))[1])
+    saves = [v for v in model._swept[0].verdicts if v.cost <= 0.9 * 8]
+    assert said == pytest.approx(100 * (0.9 - max(v.score for v in saves)), abs=4)
+    assert said > 5
 
 
 def test_a_named_trade_off_is_fitted_alone():
@@ -229,3 +282,46 @@ def test_too_few_rows_to_hold_any_out_are_said_to_be():
     with pytest.warns(WorthwhileWarning, match="X has 5 rows, too few to hold any out"):
         model.fit(X, np.arange(5))
     assert model.predict(X).shape == (5,)
+
+
+def test_many_rows_are_held_out_and_then_train_too(monkeypatch):
+    """What some of the rows chose is grown again on all of them; sweeps see a bounded number."""
+    monkeypatch.setattr(_task, "MANY_ROWS", 300)
+    monkeypatch.setattr(_task, "SWEEP_ROWS", 200)
+    X, y = _rows(900)
+    sizes, grow = [], Duo.grow
+    monkeypatch.setattr(
+        Duo, "grow", lambda duo, q, *rest, **more: (sizes.append(len(q)), grow(duo, q, *rest, **more))[1]
+    )  # fmt: skip
+    existing = LogisticRegression().fit(X, y)
+    model = AdaptiveBoostingClassifier(existing, n_rounds=6, max_depth=3, random_state=0)
+    model.fit(X, y)
+    swept, last = sizes[: sizes.index(900)], sizes[sizes.index(900) :]
+    assert set(swept) == {200}
+    assert set(last) == {900}
+    assert len(last) < len(swept) / 3
+    assert model._swept[0].judge.counts.sum() == 200
+
+
+def test_a_budget_is_kept_on_the_rows_that_were_held_out(monkeypatch):
+    """What was trained on all rows may buy something else: with a budget it is not."""
+    monkeypatch.setattr(_task, "MANY_ROWS", 300)
+    X, y = _rows(900)
+    existing = LogisticRegression().fit(X, y)
+    model = AdaptiveBoostingClassifier(existing, n_rounds=6, max_depth=3, budget=3, random_state=0)
+    assert len(model.fit(X, y)._swept[1].X) == 900
+    sweep = model._swept[0]
+    best = int(np.argmax(model.trace_["chosen"]))
+    assert model.trace_["cost"][best] <= 3
+    assert sweep.judge.counts.sum() == 270
+
+
+@pytest.mark.parametrize("n", [90, 2400])
+def test_progress_knows_how_many_models_there_are(n, capsys, monkeypatch):
+    X, y = _rows(n)
+    model = AdaptiveBoostingClassifier(
+        LogisticRegression().fit(X, y), n_rounds=2, max_depth=1, random_state=0, verbose=1
+    )
+    model.fit(X, y)
+    count = {90: 13, 2400: 50}[n]  # a round is the least, so that some lengths are one
+    assert f"{3 * count}/{3 * count}" in capsys.readouterr().err

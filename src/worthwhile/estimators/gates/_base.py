@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from worthwhile._progress import progress
 from worthwhile.columns import Columns
 from worthwhile.columns.table import dense
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
@@ -45,13 +46,13 @@ from worthwhile.policy.gate import GatePolicy
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-WITHIN, CAUTION = 0.01, 2.0
-"""Accuracy that a gate may lose where nothing says how much; twice that, so many standard errors included."""
+WITHIN, CAUTION = 0.01, 1.0
+"""Accuracy that a gate may lose where nothing says how much, so many standard errors included."""
 
 STAGES = 24
 """Budgets, as shares of the existing model's bill, that a sweep has a stage for."""
 
-SHARES, COARSE_SHARES = (0.2, 0.4, 0.6), (0.25, 0.55)
+SHARES, FEW_SHARES = (0.2, 0.4, 0.6), (0.25, 0.55)
 """Mean shares of a sweep, between nobody and everybody; moved thresholds reach those in between."""
 
 USUAL = {"p_full": 0.5, "gamma": 0.0, "C": 1.0, "correct_weight": 1.0}
@@ -75,6 +76,7 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
     point_: dict[str, Any] = field(init=False)
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("p_full", "gamma")
     every_stage_differs: ClassVar[bool] = True
+    _wants_rows: ClassVar[bool] = False
     saved_: float | None = field(init=False)
     n_stages_: int = field(init=False)
 
@@ -92,7 +94,7 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
     _: KW_ONLY
     budget: float | None = None
     max_drop: float | None = None
-    validation_fraction: float = 0.2
+    validation_fraction: float = 0.3
     out_of_fold: bool = True
     random_state: Any = None
     verbose: int = 0
@@ -202,6 +204,10 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
     def _models(self, task: Task) -> Iterator[Model]:
         """Fit over all trade-offs: always as many models, in the same order, whatever the rows."""
 
+    def _count(self, task: Task) -> int | None:
+        """How many models there are; None where that is not known before."""
+        return None
+
     def _prepare(self, parts: list[Task]) -> None:
         """Settle what is the same for all models, on the validation rows of the parts."""
 
@@ -209,15 +215,20 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         """All models, judged on rows that did not train them.
 
         Few rows are not set aside: each judges the models of the folds that it is not in, and the
-        models of all rows are judged by those.
+        models of all rows are judged by those. So are trees of all rows by trees of some: they want
+        rows, and those of a gate are to be as good as the existing model's.
         """
-        parts = [task]
+        parts, again = [task], False
         if task.validation is None:
             task = replace(task, coarse=crossed and len(task.X) < COARSE_ROWS)
             parts = task.parts(self.validation_fraction, rng, crossed=crossed)
+            again = len(parts) > 1 or (crossed and self._wants_rows)
         self._prepare(parts)
-        sweeps = [Sweep.of(part.judge(), self._models(part)) for part in parts]
-        return sweeps[0] if len(sweeps) == 1 else joined(sweeps, list(self._models(task)))
+        count = self._count(parts[0])
+        total = None if count is None else count * len(parts)
+        with progress(type(self).__name__, total, shown=self.verbose > 0) as advance:
+            sweeps = [Sweep.of(part.judge(), self._models(part), advance) for part in parts]
+        return joined(sweeps, list(self._models(task))) if again else sweeps[0]
 
     def _take(self, sweep: Sweep, task: Task) -> None:
         """Keep the best model of a sweep: within a budget, of the least total, or that loses little."""
@@ -321,8 +332,11 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         if swept and proba is None and self.existing is not None and self.out_of_fold:
             columns = None if encoding is None else encoding.columns
             said = read_existing(self.existing, costs, self.classes_, source, None, columns).proba
-            if encoding is None:  # a model of tables is taken at its word
-                unseen = ask_unseen(self.existing, X, codes, said, seed)
+            # A frame as it came, for models that know columns by name; unless rows were left out of it.
+            named = hasattr(data[0], "columns") and len(data[0]) == len(codes)
+            if named or encoding is None:
+                table = data[0] if named else X
+                unseen = ask_unseen(self.existing, table, codes, said, seed)
             proba = unseen.proba
         held = None if validation is None else read_validation(self, validation, dtype=np.float64)
         if self.existing is None:

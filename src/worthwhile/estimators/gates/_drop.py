@@ -94,8 +94,8 @@ class Trial:
     def cheapest(self, most: float, caution: float = 0.0) -> Kept | None:
         """The best model of the smallest budget that loses at most so much; None where none does.
 
-        With ``caution``, so many standard errors above the expected loss must lie within twice as much:
-        on few rows, what looks like no loss may be one.
+        With ``caution``, so many standard errors are added to the expected loss: on few rows, what looks
+        like no loss may be one.
         """
         if len(self.weight) < 2:
             return None
@@ -104,6 +104,6 @@ class Trial:
         models = np.unique(best_within(score, cost, cost))
         models = models[np.argsort(cost[models], kind="stable")]
         drops = self.drops(cost[models])
-        safe = drops + caution * self.errors(models) <= 2 * most if caution else True
-        good = np.flatnonzero((drops <= most) & safe)
+        most_likely = drops + caution * self.errors(models) if caution else drops
+        good = np.flatnonzero(most_likely <= most)
         return Kept(int(models[good[0]]), float(drops[good[0]])) if len(good) else None

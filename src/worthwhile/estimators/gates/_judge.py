@@ -171,6 +171,10 @@ def choose(verdicts: Iterable[Verdict], budget: Any) -> int:
     return min(fits, key=lambda k: (-verdicts[k].score, verdicts[k].cost, k))
 
 
+def _silently(models: int) -> None:
+    """Nobody is told how far a sweep is."""
+
+
 @dataclass
 class Sweep:
     """Many gates in front of one existing model, judged on validation rows.
@@ -188,14 +192,17 @@ class Sweep:
     makers: list[Maker] = field(default_factory=list)
 
     @classmethod
-    def of(cls, judge: Judge, models: Iterable[Model]) -> Sweep:
-        """Judge models, as they are and at other thresholds of their gates."""
+    def of(
+        cls, judge: Judge, models: Iterable[Model], advance: Callable[[int], None] = _silently
+    ) -> Sweep:
+        """Judge models, as they are and at other thresholds of their gates; ``advance`` is told of each."""
         sweep, known = cls(judge), dict[Maker, list[tuple[float, Verdict]]]()
         for point, maker in models:
             if maker not in known:  # one maker is one model, by whatever name
                 known[maker] = judge.curve(*maker(), SENT_GRID)
             for threshold, verdict in known[maker]:
                 sweep.add(point, maker, threshold, verdict)
+            advance(1)
         return sweep
 
     def add(self, point: dict[str, Any], maker: Maker, threshold: float, verdict: Verdict) -> None:
@@ -207,12 +214,20 @@ class Sweep:
     def cheapest(self, most: float, caution: float = 0.0) -> Kept:
         """The cheapest model that loses at most so much; the one that sends everybody loses nothing."""
         everybody = max(range(len(self.verdicts)), key=lambda k: (self.verdicts[k].sent, -k))
-        first = dict[tuple[bytes, bytes], int]()  # what is the same on all rows counts once
-        for k, verdict in enumerate(self.verdicts):
-            first.setdefault((verdict.right.tobytes(), verdict.bill.tobytes()), k)
-        models = list(first.values())
+        models = self._different()
         kept = self._trial(models).cheapest(most, caution)
         return Kept(everybody, 0.0) if kept is None else Kept(models[kept.model], kept.drop)
+
+    def loss_within(self, budget: float) -> float:
+        """What is to be expected of the best model within a mean bill: its loss on rows that did not choose it."""
+        return float(self._trial(self._different()).drops(np.array([budget]))[0])
+
+    def _different(self) -> list[int]:
+        """Models that differ: what is the same on all rows counts once."""
+        first = dict[tuple[bytes, bytes], int]()
+        for k, verdict in enumerate(self.verdicts):
+            first.setdefault((verdict.right.tobytes(), verdict.bill.tobytes()), k)
+        return list(first.values())
 
     def error(self, model: int) -> float:
         """Standard error of what a model loses against the existing one."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import Costs
-from worthwhile.estimators._shared.validation import fold_rows, hold_out
+from worthwhile.estimators._shared.validation import fold_rows, hold_out, split_rows
 from worthwhile.estimators.gates._existing import Existing
 from worthwhile.estimators.gates._judge import Judge
 from worthwhile.estimators.gates._unseen import Unseen
@@ -26,6 +26,9 @@ Ints = npt.NDArray[np.intp]
 
 FOLDS, MANY_ROWS = 3, 5000
 """Folds of the rows, where they are not many."""
+
+SWEEP_ROWS = 16000
+"""Rows that train in a sweep, and rows that judge there, at most: what it takes is bounded so."""
 
 COARSE_ROWS = 2000
 """Rows with fewer than which a sweep is coarse."""
@@ -82,7 +85,10 @@ class Task:
         """
         n = len(self.X)
         if not crossed or n >= MANY_ROWS:
-            return [self.part(*hold_out(n, fraction, rng, self.codes))]
+            train, held = hold_out(n, fraction, rng, self.codes)
+            if crossed:
+                train, held = (self._at_most(SWEEP_ROWS, rows, rng) for rows in (train, held))
+            return [self.part(train, held)]
         folds = fold_rows(self.codes, FOLDS, rng)
         if not folds:
             warnings.warn(
@@ -92,6 +98,12 @@ class Task:
             )
             folds = [(np.arange(n), np.arange(n))]
         return [self.part(*fold) for fold in folds]
+
+    def _at_most(self, most: int, rows: Ints, rng: np.random.Generator) -> Ints:
+        """So many of some rows, in proportion from every class."""
+        if len(rows) <= most:
+            return rows
+        return rows[split_rows(len(rows), 1 - most / len(rows), rng, self.codes[rows])[0]]
 
     def part(self, train: Ints, held: Ints) -> Task:
         """Some of the rows to train on, some to judge on."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core import links
@@ -30,6 +31,9 @@ NEAR = 0.7
 
 LEAST_GAP = 0.01
 """A model that is better on its own rows by less than this needs no others."""
+
+MOST_GROWTH = 3
+"""Trees that a forest may need, beside its own, for each that it has, so that enough did not draw a row."""
 
 PERFECT = 0.995
 """Accuracy of a model that cannot be trained again from which on it is taken to know the rows."""
@@ -54,13 +58,13 @@ class Unseen:
     how: str = ""
 
 
-def ask_unseen(existing: Any, X: Floats, codes: Ints, said: Floats, seed: int) -> Unseen:
+def ask_unseen(existing: Any, X: Any, codes: Ints, said: Floats, seed: int) -> Unseen:
     """See whether a model knows the rows, and if so ask copies of it that do not.
 
     Parameters
     ----------
     existing : the model as it was given
-    X, codes : rows and their classes
+    X, codes : rows (numbers, or the table that the model reads) and their classes
     said : float64 (n, K)
         What the model itself says.
     seed : int
@@ -68,18 +72,17 @@ def ask_unseen(existing: Any, X: Floats, codes: Ints, said: Floats, seed: int) -
     """
     right = float(np.mean(np.argmax(said, axis=1) == codes))
     model = _inside(existing)
-    if (told := _out_of_bag(model, X, codes, said.shape, right)) is not None:
+    if (told := _out_of_bag(model, X, codes, said.shape, right, seed)) is not None:
         return Unseen(told, how="out of bag")
     try:
         fresh = clone(model)
         if fresh.get_params().get("random_state", 0) is None:
             fresh.set_params(random_state=seed)
-        known = _knows(fresh, X, codes, right, said, seed)
+        if not _knows(fresh, X, codes, right, said, seed):
+            return Unseen()
+        return Unseen(_out_of_fold(fresh, X, codes, said.shape[1], seed), how="out of fold")
     except Exception:  # whatever a foreign model refuses: then it is not asked
         return Unseen(seen=right >= PERFECT)
-    if not known:
-        return Unseen()
-    return Unseen(_out_of_fold(fresh, X, codes, said.shape[1], seed), how="out of fold")
 
 
 def _inside(existing: Any) -> Any:
@@ -90,12 +93,12 @@ def _inside(existing: Any) -> Any:
 
 
 def _out_of_bag(
-    model: Any, X: Floats, codes: Ints, shape: tuple[int, ...], right: float
+    model: Any, X: Any, codes: Ints, shape: tuple[int, ...], right: float, seed: int
 ) -> Floats | None:
     """What trees that did not see a row say of it, if the model was trained on these rows."""
-    found = getattr(model, "oob_decision_function_", None)
+    found = _by_other_trees(model, X, codes, shape, right, seed)
     if found is None:
-        found = _by_other_trees(model, X, codes, shape, right)
+        found = getattr(model, "oob_decision_function_", None)
     if found is None or np.shape(found) != shape:
         return None
     proba = np.array(found, dtype=np.float64)
@@ -109,12 +112,13 @@ def _out_of_bag(
 
 
 def _by_other_trees(
-    model: Any, X: Floats, codes: Ints, shape: tuple[int, ...], right: float
+    model: Any, X: Any, codes: Ints, shape: tuple[int, ...], right: float, seed: int
 ) -> Floats | None:
     """The mean over the trees of a bootstrapped forest that did not draw a row; None for other models.
 
     Their trees had as many rows as the model's: copies trained on fewer would be worse than it is, and
-    gates look better beside them than they are.
+    gates look better beside them than they are. So does a forest of fewer trees: as only a third of them
+    did not draw a row, more are grown until every row hears about as many as the forest has.
     """
     if not isinstance(model, RandomForestClassifier | ExtraTreesClassifier) or not model.bootstrap:
         return None
@@ -122,19 +126,33 @@ def _by_other_trees(
     drawn = np.unique(np.concatenate(bags))
     if drawn[-1] >= n or len(drawn) < 0.99 * n:  # trained on other rows, or on few
         return None
-    total = np.zeros(shape)
-    rows = X.astype(np.float32)
-    for tree, bag in zip(model.estimators_, bags, strict=True):
-        others = np.setdiff1d(np.arange(n), bag)
+    rows = np.asarray(X, dtype=np.float32)
+    total, heard = _votes(model, rows, shape)
+    outside = float(np.mean(np.argmax(total, axis=1) == codes))
+    gap = max(LEAST_GAP, 2 * np.sqrt(outside * (1 - outside) / n))
+    if right <= outside + gap or not heard:  # it meets these rows like any others
+        return None
+    trees = len(model.estimators_)
+    more = clone(model).set_params(
+        n_estimators=min(MOST_GROWTH * trees, round(trees * (n * trees / heard - 1))),
+        random_state=seed, oob_score=False, warm_start=False,
+    )  # fmt: skip
+    total += _votes(more.fit(rows, codes), rows, shape)[0]
+    return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1))
+
+
+def _votes(forest: Any, rows: Any, shape: tuple[int, ...]) -> tuple[Floats, int]:
+    """Sums over the trees that did not draw a row, and how many such pairs of row and tree there are."""
+    total, heard = np.zeros(shape), 0
+    for tree, bag in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        others = np.setdiff1d(np.arange(len(rows)), bag)
         if len(others):
             total[others] += tree.predict_proba(rows[others])
-    found = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
-    outside = float(np.mean(np.argmax(found, axis=1) == codes))
-    gap = max(LEAST_GAP, 2 * np.sqrt(outside * (1 - outside) / n))
-    return found if right > outside + gap else None  # else it meets these rows like any others
+            heard += len(others)
+    return total, heard
 
 
-def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed: int) -> bool:
+def _knows(fresh: Any, X: Any, codes: Ints, right: float, said: Floats, seed: int) -> bool:
     """Whether the model is as good here as a copy is on its own rows, and copies are worse on others."""
     rng = np.random.default_rng([seed, 1])
     rows = np.sort(rng.permutation(len(X))[:TRIAL_ROWS])
@@ -144,9 +162,10 @@ def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed:
     own, other = rows[own], rows[other]
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
-        copy = clone(fresh).fit(X[own], codes[own])
+        copy = clone(fresh).fit(_safe_indexing(X, own), codes[own])
         inside, outside = (
-            float(np.mean(copy.predict(X[part]) == codes[part])) for part in (own, other)
+            float(np.mean(copy.predict(_safe_indexing(X, part)) == codes[part]))
+            for part in (own, other)
         )
     # On the rows that the copy has not seen: both meet the same easy and hard ones.
     here = float(np.mean(np.argmax(said[other], axis=1) == codes[other]))
@@ -155,7 +174,7 @@ def _knows(fresh: Any, X: Floats, codes: Ints, right: float, said: Floats, seed:
     return bool(gap > max(LEAST_GAP, 2 * np.sqrt(spread)) and here > outside + NEAR * gap)
 
 
-def _out_of_fold(fresh: Any, X: Floats, codes: Ints, k: int, seed: int) -> Floats:
+def _out_of_fold(fresh: Any, X: Any, codes: Ints, k: int, seed: int) -> Floats:
     """Probabilities by copies trained without the row; scores become log-odds by one slope."""
     # Many: a copy of few rows is worse than the model, and gates would look better than they are.
     count = min(10 if len(X) < 5000 else 5, int(np.bincount(codes).max()))

@@ -20,8 +20,7 @@ from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.gates._base import (
     ADAPT_CONSTRAINTS,
-    COARSE_SHARES,
-    SHARES,
+    FEW_SHARES,
     GatedClassifier,
 )
 from worthwhile.estimators.gates._boosted import Chain, Duo, Iterate
@@ -29,17 +28,20 @@ from worthwhile.estimators.gates._judge import Model, Verdict, choose
 from worthwhile.estimators.gates._shares import average
 from worthwhile.estimators.gates._task import Task
 
-GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.0055, 0.003, 0.0003)
+GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.003, 0.0003)
 COARSE_STEPS = (0.2, 0.05, 0.015, 0.003)
 """Gammas of a sweep, as shares of the one that buys nothing."""
 
 DEPTHS, COARSE_DEPTHS = (3, 5, 8), (3, 5)
 """Levels of splits that validation rows choose from."""
 
-SWEEP_ITERATIONS = 2
+SWEEP_ITERATIONS = 1
 """Outer iterations per point of a sweep, each of which starts from the point before."""
 
-LENGTHS, COARSE_LENGTHS = (0.25, 0.5, 1.0), (0.25, 0.5)
+ROUNDS, SWEEP_ROUNDS = 100, 300
+"""Rounds of one trade-off, and of a sweep that is not coarse, which looks at fewer as well."""
+
+LENGTHS, COARSE_LENGTHS = (1 / 12, 1 / 6, 1 / 3, 2 / 3, 1.0), (0.25, 0.5)
 """Shares of the rounds after which a sweep looks at a model; few rows need fewer."""
 
 
@@ -60,12 +62,13 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
         score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
         "auto", where ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses
-        one point of accuracy at most (and two where two standard errors count); else 0.5.
+        one point of accuracy at most, a standard error included; else 0.5.
     gamma : float or "auto", default="auto"
         What one unit of money is worth in units of the gain: Greedy Miser's ``lam``. "auto" beside
         a number for ``p_full`` is 0.
-    n_rounds : int, default=100
-        Rounds of both ensembles.
+    n_rounds : int or "auto", default="auto"
+        Rounds of both ensembles; in a sweep at most, as validation rows choose. "auto": 300 in a
+        sweep, 100 without one or where fewer than 2000 rows are swept.
     learning_rate : float, default=0.2
         Factor of every tree.
     max_depth : int or "auto", default="auto"
@@ -134,7 +137,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
         **ADAPT_CONSTRAINTS,
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_depth": [Interval(Integral, 0, 16, closed="both"), StrOptions({"auto"})],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -145,7 +148,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
 
     p_full: float | str = "auto"
     gamma: float | str = "auto"
-    n_rounds: int = 100
+    n_rounds: int | str = "auto"
     learning_rate: float = 0.2
     max_depth: int | str = "auto"
     min_samples_leaf: int = 10
@@ -155,6 +158,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     max_iter: int = 10
 
     _style = "order"
+    _wants_rows = True
 
     @contextmanager
     def _duo(self, task: Task) -> Iterator[Duo]:
@@ -181,7 +185,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
             return
         depths = COARSE_DEPTHS if parts[0].coarse else DEPTHS
         scores = np.zeros(len(depths))
-        n_rounds = max(1, int(COARSE_LENGTHS[-1] * self.n_rounds))
+        n_rounds = self._lengths(coarse=True)[-1]
         for part in parts:
             judge = part.judge()
             with self._duo(part) as duo:
@@ -194,7 +198,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.depth_ = depths[int(np.argmax(scores))]
 
     def _fit_one(self, task: Task) -> None:
-        p_full, gamma, n_rounds = self._number("p_full"), self._number("gamma"), int(self.n_rounds)
+        p_full, gamma, n_rounds = self._number("p_full"), self._number("gamma"), self._most(ROUNDS)
         judge = task.training_judge() if task.validation is None else task.judge()
         settings, lines, iterates = self._settings(gamma), [], list[Iterate]()
         verdicts: list[Verdict] = []
@@ -220,26 +224,37 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     def _models(self, task: Task) -> Iterator[Model]:
         """For all gammas and shares, after all their rounds and after fewer."""
         steps = COARSE_STEPS if task.coarse else GAMMA_STEPS
-        shares = COARSE_SHARES if task.coarse else SHARES
         with self._duo(task) as duo:
             top = duo.gamma_max()
             # With everybody sent nothing is left to learn: neither ensemble buys anything.
             yield from self._chain(task, duo, top, (1.0,))
             for step in steps:
-                yield from self._chain(task, duo, top * step, (0.0, *shares))
+                yield from self._chain(task, duo, top * step, (0.0, *FEW_SHARES))
 
     def _chain(
         self, task: Task, duo: Duo, gamma: float, shares: tuple[float, ...]
     ) -> Iterator[Model]:
         """Models of one gamma."""
-        lengths = COARSE_LENGTHS if task.coarse else LENGTHS
-        counts = sorted({max(1, int(part * self.n_rounds)) for part in lengths})
-        iterations, depth = 1 if task.coarse else self._sweep_iterations(), self.depth_
+        counts, depth = self._lengths(coarse=task.coarse), self.depth_
+        iterations = self._sweep_iterations()
         chain = Chain(duo, shares, self._settings(gamma, depth), counts[-1], iterations)
         for k, p_full in enumerate(shares):
             for n_rounds in counts:
                 point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds, "depth": depth}
                 yield point, partial(chain.policies, k, task.cheap_output, n_rounds)
+
+    def _count(self, task: Task) -> int:
+        chains = len(COARSE_STEPS if task.coarse else GAMMA_STEPS) * (1 + len(FEW_SHARES))
+        return (1 + chains) * len(self._lengths(coarse=task.coarse))
+
+    def _most(self, usual: int) -> int:
+        """Rounds, where those that are usual stand for "auto"."""
+        return usual if isinstance(self.n_rounds, str) else int(self.n_rounds)
+
+    def _lengths(self, *, coarse: bool) -> list[int]:
+        """Rounds after which a sweep looks at a model."""
+        shares, usual = (COARSE_LENGTHS, ROUNDS) if coarse else (LENGTHS, SWEEP_ROUNDS)
+        return sorted({max(1, int(share * self._most(usual))) for share in shares})
 
     def _sweep_iterations(self) -> int:
         return min(int(self.max_iter), SWEEP_ITERATIONS)

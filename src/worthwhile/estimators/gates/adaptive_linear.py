@@ -17,7 +17,7 @@ from worthwhile.costs import Costs
 from worthwhile.estimators._shared.proximal import PricePenalty
 from worthwhile.estimators.gates._base import (
     ADAPT_CONSTRAINTS,
-    COARSE_SHARES,
+    FEW_SHARES,
     SHARES,
     GatedClassifier,
 )
@@ -74,7 +74,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         Largest mean probability of sending a row on. The share of rows whose score is above 0,
         which are those sent, can differ: see ``trace_`` and :meth:`gate_report`. "auto", where
         ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses one point of
-        accuracy at most (and two where two standard errors count); else 0.5.
+        accuracy at most, a standard error included; else 0.5.
     gamma : float or "auto", default="auto"
         Loss (in nats per row) that is worth one unit of money spent by gate and cheap model. "auto"
         beside a number for ``p_full`` is 0.01.
@@ -98,14 +98,16 @@ class AdaptiveLinearClassifier(GatedClassifier):
         sweep the cheapest model that keeps to it. The best of many models looks better than it is
         on the rows that chose it, so halves of the validation rows choose for each other; where
         nothing keeps to it, every row is sent on.
-    validation_fraction : float, default=0.2
+    validation_fraction : float, default=0.3
         Share of the training rows set aside to choose on, where there is a sweep and no
         ``validation``: with ``budget``, and from 5000 rows on. Fewer are dealt to folds, each of
-        which judges models trained without it; what is chosen is then trained on all rows.
+        which judges models trained without it; what is chosen is then trained on all rows. A sweep
+        without ``budget`` trains on at most 16,000 rows and judges on as many, which bounds its
+        time; boosted models are then trained on all rows.
     out_of_fold : bool, default=True
         Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
-        it knows these rows already and can be trained again; forests speak out of bag if they were
-        fitted with ``oob_score=True``. Otherwise the model itself is asked.
+        it knows these rows already and can be trained again; bootstrapped forests speak out of
+        bag. Otherwise the model itself is asked.
     max_iter : int, default=50
         Alternations at most.
     random_state : int or RandomState, optional
@@ -115,7 +117,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
     categorical, dates, class_weight, calibrate, errors
         As in :class:`~worthwhile.GreedyMiserClassifier`, where they are described.
     verbose : int, default=0
-        1 says on stderr what is saved.
+        1 shows on stderr how far a sweep is, and says what is saved.
 
     Attributes
     ----------
@@ -219,7 +221,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
         settings = self._settings()
         reached = replace(settings.distance, equal=not settings.distance.kappa)
         short = AlternationSettings(reached, min(settings.max_iter, PATH_ITERATIONS))
-        shares = (*(COARSE_SHARES if task.coarse else SHARES), 0.0)
+        shares = (*(FEW_SHARES if task.coarse else SHARES), 0.0)
         gammas = _gammas(task.costs)[:: 2 if task.coarse else 1]
         cuts, known = COARSE_CUTS if task.coarse else SWEEP_CUTS, dict[Any, Maker]()
         with threadpool_limits(1):
