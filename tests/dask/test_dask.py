@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
+import worthwhile
 from tests.distributed.ranks import content, local, table
 from tests.distributed.test_equality import (
     N,
@@ -17,12 +20,14 @@ from tests.distributed.test_equality import (
     three,
     two,
 )
+from tests.estimators.small import make, public_estimators
 from worthwhile import GreedyMiserClassifier, GreedyMiserRegressor
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
+import worthwhile.dask  # noqa: E402
 from worthwhile.dask import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor  # noqa: E402
 
 TIMEOUT = 120.0
@@ -183,8 +188,51 @@ def test_a_local_estimator_names_the_class_to_use(method):
         model.fit(frame, y)
 
 
-def test_another_estimator_says_what_to_do_instead():
-    from worthwhile import BudgetedForestClassifier
+@pytest.mark.parametrize("name", public_estimators())
+def test_every_estimator_names_the_class_to_use(name):
+    model = make(name)
+    on_dask = getattr(worthwhile.dask, f"Dask{name}", None)
+    instead = f"use worthwhile.dask.Dask{name}, or X.compute()"
+    if on_dask is None:
+        kind = "Regressor" if is_regressor(model) else "Classifier"
+        instead = f"train worthwhile.dask.DaskGreedyMiser{kind}, or give X.compute()"
+    for X in (da.zeros((10, 2)), dd.from_pandas(pd.DataFrame(np.zeros((10, 2))), npartitions=2)):
+        for how in ({"X": X, "y": np.zeros(10)}, None):
+            with pytest.raises(TypeError, match=re.escape(instead)):
+                model.fit(**how) if how else model.fit(X, np.zeros(10))
 
-    with pytest.raises(TypeError, match=r"takes tables in memory: give X\.compute\(\)"):
-        BudgetedForestClassifier().fit(da.zeros((10, 2)), np.zeros(10))
+
+def test_comparisons_take_tables_in_memory():
+    with pytest.raises(TypeError, match=r"compare takes tables in memory: train"):
+        worthwhile.compare(da.zeros((10, 2)), np.zeros(10))
+
+
+SHARED_WORK = {
+    "DaskBudgetedForestClassifier": {"budget": 6, "n_trees": 5, "max_depth": 4, "price_power": 1.0, "random_state": 3},
+    "DaskSubmodularTreeClassifier": {"budget": 4, "max_depth": 2},
+    "DaskSubmodularTreeRegressor": {"budget": 4, "max_depth": 2, "routing": "soft"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARED_WORK)
+def test_models_of_shared_work_have_the_local_file(client, name, tmp_path):
+    X, y = (part[:6_000] for part in frame(5))
+    y = y if name.endswith("Regressor") else two(y)
+    kind = getattr(worthwhile, name.removeprefix("Dask"))
+    model = kind(costs=fees(), **SHARED_WORK[name])
+    expected = model.fit(X, y)
+    on_cluster = getattr(worthwhile.dask, name)(
+        client=client, timeout=TIMEOUT, **model.get_params()
+    )
+    parts = dd.from_pandas(X, npartitions=3)
+    fitted = on_cluster.fit(dd.concat([parts, parts[parts["a"] > 1e9]]), y)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert type(fitted.to_local()) is kind
+    some = dd.from_pandas(X[:500], npartitions=2)
+    for method in ("predict", "cost", "acquired", *(["predict_proba"] if y.dtype != float else [])):
+        found = getattr(fitted, method)(some).compute().to_numpy()
+        assert (found == getattr(expected, method)(X[:500])).all()
+    with pytest.raises(NotImplementedError, match=f"validation is not there for {name}"):
+        fitted.fit(parts, y, validation=(X, y))
+    with pytest.raises(ValueError, match="X has 6000 rows, but y has 5999"):
+        fitted.fit(parts, y[:-1])

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -110,6 +113,55 @@ class Alone(Collective):
 
 
 ALONE = Alone()
+
+_SHARING: ContextVar[Collective] = ContextVar("sharing", default=ALONE)
+
+EACH = 8
+"""Results that a rank finds before it tells them to the others."""
+
+
+@contextmanager
+def sharing_work(everybody: Collective) -> Iterator[None]:
+    """Within it, ranks that hold the same rows and run the same code share its largest pieces of work."""
+    before = _SHARING.set(everybody)
+    try:
+        yield
+    finally:
+        _SHARING.reset(before)
+
+
+def sharing() -> Collective:
+    """The ranks that share the work of this thread: those of :func:`sharing_work`, or nobody else.
+
+    Threads of a pool know of nobody: only the thread that all ranks run alike may exchange anything.
+    """
+    return _SHARING.get()
+
+
+def spread(
+    run: Callable[[Callable[[Any], Array], Iterable[Any]], Iterable[Array]],
+    function: Callable[[Any], Array],
+    items: Iterable[Any],
+) -> Iterator[Array]:
+    """Results of a function in the order of the items, each found by one of the ranks.
+
+    Results are arrays of one shape; ``run`` maps in order.
+
+    Examples
+    --------
+    >>> [int(found) for found in spread(map, np.square, [1, 2, 3])]
+    [1, 4, 9]
+    """
+    everybody = sharing()
+    if everybody.size == 1:
+        yield from run(function, items)
+        return
+    waiting = iter(items)
+    while some := list(islice(waiting, EACH * everybody.size)):
+        own = list(run(function, some[everybody.rank :: everybody.size]))
+        told = everybody.gather(np.stack(own) if own else np.empty(0))
+        for place in range(len(some)):
+            yield told[place % everybody.size][place // everybody.size]
 
 
 def expansion(values: Any) -> list[float]:

@@ -1,10 +1,22 @@
 """Training and predicting on Dask: the same model as on one machine, byte for byte.
 
 ``_estimators`` has the estimators. A fit reads collections (``_collections``: partitions, what their
-columns are), has rows shared out (:mod:`worthwhile.distributed`) and one task per worker train on them
-(``_gang``: one fit at a time on a cluster, starting again where a worker was lost). ``_lazily`` predicts.
+columns are), has rows or work shared out (``_jobs``, by :mod:`worthwhile.distributed`) and one task per worker
+train (``_gang``: one fit at a time on a cluster, starting again where a worker was lost). ``_lazily`` predicts.
 """
 
-from worthwhile.dask._estimators import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor
+from worthwhile.dask._estimators import (
+    DaskBudgetedForestClassifier,
+    DaskGreedyMiserClassifier,
+    DaskGreedyMiserRegressor,
+    DaskSubmodularTreeClassifier,
+    DaskSubmodularTreeRegressor,
+)
 
-__all__ = ["DaskGreedyMiserClassifier", "DaskGreedyMiserRegressor"]
+__all__ = [
+    "DaskBudgetedForestClassifier",
+    "DaskGreedyMiserClassifier",
+    "DaskGreedyMiserRegressor",
+    "DaskSubmodularTreeClassifier",
+    "DaskSubmodularTreeRegressor",
+]

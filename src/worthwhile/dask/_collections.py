@@ -168,7 +168,7 @@ def _learn_column(parts: list[Any], label: Any, said: str | None) -> tuple[Colum
     if isinstance(parts[0], np.ndarray):
         whole, label = np.concatenate(parts), 0
     else:
-        whole = pd.DataFrame({label: _joined([part.iloc[:, 0] for part in parts])})
+        whole = pd.DataFrame({label: joined([part.iloc[:, 0] for part in parts])})
     how = {} if said is None else {said: [label]}
     columns = Columns.learn(whole, **how)
     if columns is None:
@@ -180,7 +180,7 @@ def _learn_column(parts: list[Any], label: Any, said: str | None) -> tuple[Colum
     return columns[0], timed
 
 
-def _joined(parts: list[Any]) -> Any:
+def joined(parts: list[Any]) -> Any:
     """Partitions of a column one after the other; categories stay such."""
     kinds = {str(part.dtype) for part in parts}
     if kinds == {"category"} and len({part.dtype for part in parts}) > 1:

@@ -1,4 +1,4 @@
-"""Greedy Miser on Dask."""
+"""Estimators on Dask."""
 
 from __future__ import annotations
 
@@ -8,35 +8,54 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _clone_parametrized
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from distributed import Client, default_client
 from worthwhile.dask import _lazily
-from worthwhile.dask._collections import Table, check_table, values_of
-from worthwhile.dask._gang import Gang
+from worthwhile.dask._collections import Table, check_table, partitions, values_of
+from worthwhile.dask._gang import Gang, Job
+from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.estimators.forest import BudgetedForestClassifier
+from worthwhile.estimators.linear import SubmodularTreeClassifier, SubmodularTreeRegressor
 
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""
 
 
 class _OnDask:
-    """What both estimators add to the local ones."""
+    """What all estimators here add to the local ones."""
 
     _local: ClassVar[type[Any]]
-    _own_constraints: ClassVar[dict[str, list[Any]]] = {
-        "timeout": [Interval(Real, 0, None, closed="neither")],
-        "restarts": [Interval(Integral, 0, None, closed="left")],
-    }
 
     client: Client | None
     timeout: float
     restarts: int
 
-    def _take(self, client: Client | None, timeout: float, restarts: int) -> None:
+    def __init__(
+        self,
+        *trade_off: Any,
+        client: Client | None = None,
+        timeout: float = 120.0,
+        restarts: int = 3,
+        **params: Any,
+    ) -> None:
+        super().__init__(*trade_off, **params)
         self.client, self.timeout, self.restarts = client, timeout, restarts
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        if hasattr(cls, "_local"):
+            cls._parameter_constraints = {
+                **cls._local._parameter_constraints,
+                "timeout": [Interval(Real, 0, None, closed="neither")],
+                "restarts": [Interval(Integral, 0, None, closed="left")],
+            }
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -68,25 +87,12 @@ class _OnDask:
         """Write the model as the local estimator would, byte for byte."""
         self.to_local().save(path)
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None
-    ) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : Dask array or frame
-            NaN is a missing value. Partitions of any size, empty ones too.
-        y, sample_weight : Dask array or series, or array (n,)
-            Targets (labels, of a classifier) and weights, in the order of the rows.
-        qid, validation : None
-            Not there; use ``validation_fraction``.
-        """
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Bring targets and weights here, and have the workers train."""
         name = type(self).__name__
         check_table(X, name)
         self._validate_params()  # type: ignore[attr-defined]
         model = self._unfitted()
-        refuse_what_is_not_there(model, validation, qid)
         client = self.client or default_client()
         if client.asynchronous:
             raise ValueError(f"client is asynchronous: {name} takes one that is not.")
@@ -94,16 +100,16 @@ class _OnDask:
         weights = values_of(client, sample_weight, "sample_weight")
         if targets is None:
             raise ValueError("y is None: give the targets.")
-        table = Table(client, X, model)
-        if sum(table.lengths) != len(targets):
-            raise ValueError(f"X has {sum(table.lengths)} rows, but y has {len(targets)}.")
-        plan = plan_fit(model, targets, weights, table.costs, 1)
-        fitted = Gang(client, table, plan, float(self.timeout), int(self.restarts)).fit()
+        job = self._job(client, model, X, targets, weights)
+        fitted = Gang(client, job, float(self.timeout), int(self.restarts)).fit()
         own = {name: getattr(self, name) for name in (*OWN, "client")}
-        vars(self).update(
-            {**vars(fitted), **own}
-        )  # at the end: what is refused leaves all as it was
+        # At the end: what is refused leaves all as it was.
+        vars(self).update({**vars(fitted), **own})
         return self
+
+    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
+        """What the workers do."""
+        raise NotImplementedError
 
     # Lazily ---------------------------------------------------------------------------------------
 
@@ -131,7 +137,80 @@ class _OnDask:
         return _lazily.run(local, method, X, {"budget": budget, **request})
 
 
-class DaskGreedyMiserRegressor(_OnDask, GreedyMiserRegressor):
+class _Classifies:
+    """What classifiers have besides."""
+
+    def predict_proba(self, X: Any, budget: Any = None, **request: Any) -> Any:
+        """Probability of each class; of a Dask table lazily."""
+        return self._run_lazily("predict_proba", X, budget, request)  # type: ignore[attr-defined]
+
+
+def _check_length(n_rows: int, y: Any) -> None:
+    if n_rows != len(y):
+        raise ValueError(f"X has {n_rows} rows, but y has {len(y)}.")
+
+
+class _SharedRows(_OnDask):
+    """Estimators of which every worker trains on some of the rows."""
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None
+    ) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : Dask array or frame
+            NaN is a missing value. Partitions of any size, empty ones too.
+        y, sample_weight : Dask array or series, or array (n,)
+            Targets (labels, of a classifier) and weights, in the order of the rows.
+        qid, validation : None
+            Not there; use ``validation_fraction``.
+        """
+        refuse_what_is_not_there(self._unfitted(), validation, qid)
+        return self._train(X, y, sample_weight)
+
+    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
+        table = Table(client, X, model)
+        _check_length(sum(table.lengths), y)
+        return SharedRows(table, plan_fit(model, y, weight, table.costs, 1))
+
+
+class _SharedWork(_OnDask):
+    """Estimators of which every worker holds all rows and does some of the work."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : Dask array or frame
+            NaN is a missing value. Partitions of any size, empty ones too.
+        y, sample_weight : Dask array or series, or array (n,)
+            Targets (labels, of a classifier) and weights, in the order of the rows.
+        validation : None
+            Not there; use ``validation_fraction``.
+        """
+        wrong = {"validation": validation, "calibrate": getattr(self, "calibrate", None)}
+        wrong["trees"] = getattr(self, "trees", None)
+        for name, given in wrong.items():
+            if given is not None:
+                raise NotImplementedError(
+                    f"{name} is not there for {type(self).__name__}: leave it out, or fit {self._local.__name__} on a "
+                    "table in memory."
+                )
+        return self._train(X, y, sample_weight)
+
+    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
+        parts = client.compute(partitions(X))
+        _check_length(sum(client.gather(client.map(len, parts, pure=False))), y)
+        state = getattr(model, "random_state", None)
+        if state is None:  # all ranks draw from one seed, which is not kept
+            state = np.random.RandomState(check_random_state(None).randint(2**31 - 1))
+        return SharedWork(model, parts, (y, weight, state))
+
+
+class DaskGreedyMiserRegressor(_SharedRows, GreedyMiserRegressor):
     """:class:`worthwhile.GreedyMiserRegressor`, trained by the workers of a Dask cluster.
 
     The same data, parameters and seed give the model of the local estimator, byte for byte in its file,
@@ -164,20 +243,9 @@ class DaskGreedyMiserRegressor(_OnDask, GreedyMiserRegressor):
     """
 
     _local = GreedyMiserRegressor
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GreedyMiserRegressor._parameter_constraints,
-        **_OnDask._own_constraints,
-    }
-
-    def __init__(
-        self, lam: float | str = 0.0, *, client: Client | None = None, timeout: float = 120.0, restarts: int = 3,
-        **params: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(lam, **params)
-        self._take(client, timeout, restarts)
 
 
-class DaskGreedyMiserClassifier(_OnDask, GreedyMiserClassifier):
+class DaskGreedyMiserClassifier(_Classifies, _SharedRows, GreedyMiserClassifier):
     """:class:`worthwhile.GreedyMiserClassifier`, trained by the workers of a Dask cluster.
 
     As :class:`DaskGreedyMiserRegressor`: the same model as the local one, byte for byte.
@@ -199,18 +267,83 @@ class DaskGreedyMiserClassifier(_OnDask, GreedyMiserClassifier):
     """
 
     _local = GreedyMiserClassifier
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GreedyMiserClassifier._parameter_constraints,
-        **_OnDask._own_constraints,
-    }
 
-    def __init__(
-        self, lam: float | str = 0.0, *, client: Client | None = None, timeout: float = 120.0, restarts: int = 3,
-        **params: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(lam, **params)
-        self._take(client, timeout, restarts)
 
-    def predict_proba(self, X: Any, budget: Any = None, **request: Any) -> Any:
-        """Probability of each class; of a Dask table lazily."""
-        return self._run_lazily("predict_proba", X, budget, request)
+class DaskBudgetedForestClassifier(_Classifies, _SharedWork, BudgetedForestClassifier):
+    """:class:`worthwhile.BudgetedForestClassifier`, grown by the workers of a Dask cluster.
+
+    Every worker holds all rows and grows some of the trees, each from its own seed; they are taken in
+    the order of the seeds until the budget is passed. So the model is that of the local estimator, byte for
+    byte in its file.
+
+    Parameters
+    ----------
+    budget : float or "auto"
+        As for the local estimator; so are all parameters that are not listed.
+    client, timeout, restarts
+        As for :class:`DaskGreedyMiserRegressor`; ``timeout`` must be longer than a worker's share of the trees takes.
+    **params
+        Parameters of the local estimator.
+
+    Notes
+    -----
+    The table must fit into the memory of each worker. Not there: ``calibrate``, ``validation``.
+
+    Examples
+    --------
+    >>> from worthwhile.dask import DaskBudgetedForestClassifier
+    >>> DaskBudgetedForestClassifier(n_trees=10, restarts=1).n_trees
+    10
+    """
+
+    _local = BudgetedForestClassifier
+
+
+class DaskSubmodularTreeClassifier(_Classifies, _SharedWork, SubmodularTreeClassifier):
+    """:class:`worthwhile.SubmodularTreeClassifier`, trained by the workers of a Dask cluster.
+
+    Every worker holds all rows. Moments, which are most of the work, are those of blocks of 2,048 rows; each
+    worker computes some of them, and all add them up in the order of the blocks. So the model is that of
+    the local estimator, byte for byte in its file.
+
+    Parameters
+    ----------
+    client, timeout, restarts
+        As for :class:`DaskGreedyMiserRegressor`.
+    **params
+        Parameters of the local estimator.
+
+    Notes
+    -----
+    The table must fit into the memory of each worker. Not there: ``calibrate``, ``validation``, ``trees``.
+
+    Examples
+    --------
+    >>> from worthwhile.dask import DaskSubmodularTreeClassifier
+    >>> DaskSubmodularTreeClassifier(max_depth=2).max_depth
+    2
+    """
+
+    _local = SubmodularTreeClassifier
+
+
+class DaskSubmodularTreeRegressor(_SharedWork, SubmodularTreeRegressor):
+    """:class:`worthwhile.SubmodularTreeRegressor`, trained by the workers of a Dask cluster.
+
+    As :class:`DaskSubmodularTreeClassifier`, for one target.
+
+    Parameters
+    ----------
+    client, timeout, restarts
+        As for :class:`DaskGreedyMiserRegressor`.
+    **params
+        Parameters of the local estimator.
+
+    Examples
+    --------
+    >>> from worthwhile.dask import DaskSubmodularTreeRegressor
+    >>> DaskSubmodularTreeRegressor(max_depth=2, timeout=30).timeout
+    30
+    """
+
+    _local = SubmodularTreeRegressor

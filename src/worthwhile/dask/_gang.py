@@ -11,18 +11,13 @@ from __future__ import annotations
 import pickle
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import numpy as np
-import numpy.typing as npt
-
 from distributed import CancelledError, Client, Future, Lock, get_worker, wait
-from worthwhile.dask._collections import Table
-from worthwhile.distributed import Listener, Mesh, MeshError, Part, Plan, Shard, train
-from worthwhile.distributed.plan import Miser
+from worthwhile.distributed import Listener, Mesh, MeshError
 from worthwhile.estimators.boosting import RoundRecord
 
 LOCK = "worthwhile-fit"
@@ -37,33 +32,41 @@ class Lost(RuntimeError):
     """An attempt that failed for what a worker or its connection did, not for what the data are."""
 
 
+class Job(Protocol):
+    """What is to be trained."""
+
+    work: Callable[..., Any]
+    """On a worker: from its share, the mesh, threads, records of rounds, and whom to tell of further ones, to the
+    fitted model."""
+
+    def shares(self, n_workers: int) -> list[Any]:
+        """What each rank is given; as many ranks as are of use, one at least."""
+        ...
+
+
 class Gang:
-    """Trains one plan on a cluster.
+    """Trains one model on a cluster.
 
     Parameters
     ----------
     client : Client
         The cluster.
-    table : Table
-        The rows.
-    plan : Plan
-        Who trains on which of them; shares follow the workers that are there.
+    job : Job
+        What is trained; shares follow the workers that are there.
     timeout : float
         Seconds without a word from a worker.
     restarts : int
         How often to start again after a worker was lost.
     """
 
-    def __init__(
-        self, client: Client, table: Table, plan: Plan, timeout: float, restarts: int
-    ) -> None:
-        self._client, self._table, self._plan = client, table, plan
+    def __init__(self, client: Client, job: Job, timeout: float, restarts: int) -> None:
+        self._client, self._job = client, job
         self._timeout, self._restarts = timeout, restarts
         self._records: list[RoundRecord] = []
         self._silent: set[str] = set()
         self._topic = f"worthwhile-{secrets.token_hex(8)}"
 
-    def fit(self) -> Miser:
+    def fit(self) -> Any:
         """Train until it is done, or until workers were lost too often."""
         self._client.subscribe_topic(self._topic, self._note)
         try:
@@ -72,7 +75,7 @@ class Gang:
         finally:
             self._client.unsubscribe_topic(self._topic)
 
-    def _fit(self) -> Miser:
+    def _fit(self) -> Any:
         for attempt in range(self._restarts + 1):
             try:
                 return self._attempt(attempt)
@@ -94,39 +97,27 @@ class Gang:
         known = self._client.scheduler_info(n_workers=-1)["workers"]
         return {address: known[address]["nthreads"] for address in sorted(known)}
 
-    def _attempt(self, number: int) -> Miser:
+    def _attempt(self, number: int) -> Any:
         there = {w: n for w, n in self._workers().items() if w not in self._silent}
         if not there:
             raise Lost("no worker answers.")
-        blocks = sum(bool(len(part.rows)) for part in self._plan.among(len(there)).train)
-        workers = dict(list(there.items())[: max(1, blocks)])
-        plan = self._plan.among(len(workers))
+        shares = self._job.shares(len(there))
+        workers = dict(list(there.items())[: len(shares)])
         name, secret = f"{self._topic}-{number}", secrets.token_bytes(32)
         addresses = self._open(name, list(workers))
         records = pickle.dumps(self._records)
-        tasks = []
-        for rank, (worker, threads) in enumerate(workers.items()):
-            held = None if plan.held is None else plan.held[rank]
-            sources = [self._pieces(part) for part in (plan.train[rank], held)]
-            tasks.append(
-                self._client.submit(
-                    _run_rank, name, rank, addresses, secret, plan.model, plan.costs,
-                    (plan.train[rank], held), sources, threads, self._timeout, records, self._topic,
-                    workers=[worker], allow_other_workers=False, pure=False, retries=0,
-                    key=f"{name}-rank-{rank}",
-                )
-            )  # fmt: skip
+        tasks = [
+            self._client.submit(
+                _run_rank, name, rank, addresses, secret, self._job.work, shares[rank], threads,
+                self._timeout, records, self._topic, workers=[worker], allow_other_workers=False,
+                pure=False, retries=0, key=f"{name}-rank-{rank}",
+            )
+            for rank, (worker, threads) in enumerate(workers.items())
+        ]  # fmt: skip
         try:
             return self._watch(tasks, list(workers))
         finally:
             self._client.cancel(tasks, force=True)
-
-    def _pieces(self, part: Part | None) -> Any:
-        """Partitions, with the places to take from them, of some rows."""
-        if part is None:
-            return None
-        pieces = self._table.pieces(part.rows)
-        return [self._table.parts[number] for number, _ in pieces], [where for _, where in pieces]
 
     def _open(self, name: str, workers: Sequence[str]) -> list[tuple[str, int]]:
         """Have every worker listen; those that do not answer are left out next time."""
@@ -154,7 +145,7 @@ class Gang:
             raise Lost(f"worker {sorted(missing)[0]} does not answer.")
         return found
 
-    def _watch(self, tasks: list[Future], workers: Sequence[str]) -> Miser:
+    def _watch(self, tasks: list[Future], workers: Sequence[str]) -> Any:
         """Wait for the first rank; stop at the first error, or when a worker is gone."""
         while True:
             with suppress(TimeoutError):
@@ -163,8 +154,7 @@ class Gang:
             if failed:
                 raise self._cause(failed)
             if tasks[0].status == "finished":
-                model: Miser = tasks[0].result()
-                return model
+                return tasks[0].result()
             gone = sorted(set(workers) - set(self._workers()))
             if gone:
                 raise Lost(f"worker {gone[0]} has left the cluster.")
@@ -201,36 +191,25 @@ def _listen(name: str) -> tuple[str, int]:
 
 
 def _run_rank(
-    name: str, rank: int, addresses: Sequence[tuple[str, int]], secret: bytes, model: Miser, costs: Any,
-    parts: tuple[Part, Part | None], sources: Sequence[Any], threads: int, timeout: float, records: bytes,
-    topic: str,
-) -> Miser | None:  # fmt: skip
+    name: str, rank: int, addresses: Sequence[tuple[str, int]], secret: bytes, work: Callable[..., Any],
+    share: Any, threads: int, timeout: float, records: bytes, topic: str,
+) -> Any:  # fmt: skip
     """What one worker does."""
     worker = get_worker()
 
+    key = worker.get_current_task()
+
     def tell(record: RoundRecord) -> None:
+        state = worker.state.tasks.get(key)
+        if state is None or state.state == "cancelled":
+            raise MeshError("nobody waits for this model any more: its client is gone.")
         worker.log_event(topic, pickle.dumps(record))
 
-    d = len(costs.own)
-    shard = Shard(
-        model, costs, *parts, _rows(sources[0], d),
-        None if sources[1] is None else _rows(sources[1], d),
-    )  # fmt: skip
     with Mesh(
         rank, addresses, _LISTENERS.pop(f"{name}-{rank}"), secret, timeout=timeout, contexts=_contexts(worker),
     ) as mesh:  # fmt: skip
-        fitted = train(
-            shard, mesh, threads, records=pickle.loads(records),
-            on_round=tell if rank == 0 else None,
-        )  # fmt: skip
+        fitted = work(share, mesh, threads, pickle.loads(records), tell if rank == 0 else None)
     return fitted if rank == 0 else None
-
-
-def _rows(source: Any, d: int) -> npt.NDArray[Any]:
-    """Rows of some partitions, one partition after the other."""
-    arrays, places = source
-    found = [array[where] for array, where in zip(arrays, places, strict=True)]
-    return np.concatenate(found) if found else np.empty((0, d))
 
 
 class _Contexts:

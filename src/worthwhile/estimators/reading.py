@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import (
     _check_feature_names,
     _get_feature_names,
@@ -29,14 +29,17 @@ from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.policy.base import Policy
 from worthwhile.policy.encoded import EncodedPolicy
 
-ON_DASK = ("GreedyMiserClassifier", "GreedyMiserRegressor")
+ON_DASK = (
+    "GreedyMiserClassifier", "GreedyMiserRegressor", "BudgetedForestClassifier",
+    "SubmodularTreeClassifier", "SubmodularTreeRegressor",
+)  # fmt: skip
 """Estimators that have a counterpart in ``worthwhile.dask``."""
 
 FROM_FILES = ("GreedyMiserClassifier", "GreedyMiserRegressor")
 """Estimators that train on a :class:`worthwhile.ParquetTable`."""
 
 
-def refuse_collections(X: Any, name: str) -> None:
+def refuse_collections(X: Any, name: str, *, regression: bool = False) -> None:
     """Refuse a collection of Dask or a Parquet table, with the name of what takes it."""
     if isinstance(X, ParquetTable):
         raise TypeError(
@@ -45,7 +48,7 @@ def refuse_collections(X: Any, name: str) -> None:
         )
     if type(X).__module__.partition(".")[0] not in ("dask", "dask_expr"):
         return
-    instead = f"train {' or '.join('Dask' + other for other in ON_DASK)}, or give X.compute()"
+    instead = f"train worthwhile.dask.Dask{ON_DASK[regression]}, or give X.compute()"
     if name in ON_DASK:
         instead = f"use worthwhile.dask.Dask{name}, or X.compute()"
     raise TypeError(
@@ -58,7 +61,7 @@ def refuse_to_train(estimator: Any, X: Any) -> None:
     name = type(estimator).__name__
     calibrated = getattr(estimator, "calibrate", None) is not None
     if not (isinstance(X, ParquetTable) and name in FROM_FILES and not calibrated):
-        refuse_collections(X, name)
+        refuse_collections(X, name, regression=is_regressor(estimator))
 
 
 class TableReader(BaseEstimator):
@@ -95,7 +98,7 @@ class TableReader(BaseEstimator):
         ``like`` is a fitted model of ours inside this one: columns are then read as it reads them.
         ``weight`` (n,) is how much rows count in the mean targets of categories.
         """
-        refuse_collections(X, type(self).__name__)
+        refuse_collections(X, type(self).__name__, regression=is_regressor(self))
         X = dense(X)
         self._encoding = None
         given = None if like is None else Encoding.of(like.policy_)
@@ -167,7 +170,7 @@ class TableReader(BaseEstimator):
         self._check_fitted()
         if self._is_plain(X):
             return X
-        refuse_collections(X, type(self).__name__)
+        refuse_collections(X, type(self).__name__, regression=is_regressor(self))
         policy, X = self.policy_, dense(X)
         if is_frame(X):
             columns = policy.columns or Columns.numbers(policy.n_features)

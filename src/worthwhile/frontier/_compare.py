@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from worthwhile._progress import progress
 from worthwhile.costs import QUANTA_PER_UNIT, Costs
-from worthwhile.estimators.reading import column_names
+from worthwhile.estimators.reading import column_names, refuse_collections
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
 from worthwhile.frontier._identity import digest
@@ -305,6 +305,7 @@ def _thinned(grid: list[Any], effort: int) -> list[Any]:
 def _read(
     X: Any, y: Any, costs: Any, qid: Any = None, weight: Any = None
 ) -> tuple[LabelledRows, Costs, int]:
+    refuse_collections(X, "compare")
     X, y, qid, weight = indexable(X, y, qid, weight)
     y = column_or_1d(y)
     qid, weight = (None if part is None else column_or_1d(part) for part in (qid, weight))

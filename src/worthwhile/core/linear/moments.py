@@ -4,7 +4,8 @@ A block of rows becomes ``Z = [x - shift, 1, y]`` with every row times the root 
 its moments are the symmetric product ``Z.T @ Z`` (one BLAS ``syrk``; products and sums in float64
 whatever the dtype of the data). Blocks are fixed by their row numbers alone, each is one
 single-threaded call, and they are added in block order: the result does not depend on how many
-threads worked. The caller limits BLAS to one thread and passes a ``run`` that maps in order.
+threads worked, nor on how many processes that hold the same rows share the blocks. The caller limits
+BLAS to one thread and passes a ``run`` that maps in order.
 
 Moments about a fixed shift add up, so those of a sibling are a subtraction.
 """
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
+from worthwhile.core.collective import spread
 
 BLOCK_ROWS = 2048
 """Rows per block: large enough for BLAS to be at full speed, small enough to stay near the cache."""
@@ -127,7 +130,7 @@ def moments(rows: WeightedRows, run: Run = in_order):
         Z = rows.augmented(block)
         return Z.T @ Z
 
-    for part in run(product, rows.blocks()):
+    for part in spread(run, product, rows.blocks()):
         total += part
     return total
 
@@ -141,7 +144,7 @@ def moment_columns(rows: WeightedRows, columns, run: Run = in_order):
         Z = rows.augmented(block)
         return Z.T @ np.ascontiguousarray(Z[:, columns])
 
-    for part in run(product, rows.blocks()):
+    for part in spread(run, product, rows.blocks()):
         total += part
     return total
 
@@ -155,18 +158,17 @@ def moment_border(rows: WeightedRows, run: Run = in_order):
     border : ndarray (d + 1 + m, 1 + m)
     """
     d, m = rows.X.shape[1], rows.Y.shape[1]
-    diagonal, border = np.zeros(d + 1 + m), np.zeros((d + 1 + m, 1 + m))
+    total = np.zeros((d + 1 + m, 2 + m))
 
     def product(block):
         Z = rows.augmented(block)
         edge = Z.T @ np.ascontiguousarray(Z[:, d:])
         np.multiply(Z, Z, out=Z)
-        return np.add.reduce(Z, axis=0), edge
+        return np.column_stack([np.add.reduce(Z, axis=0), edge])
 
-    for part_diagonal, part_border in run(product, rows.blocks()):
-        diagonal += part_diagonal
-        border += part_border
-    return diagonal, border
+    for part in spread(run, product, rows.blocks()):
+        total += part
+    return total[:, 0].copy(), np.ascontiguousarray(total[:, 1:])
 
 
 def sibling(parent, child, rows: WeightedRows, run: Run = in_order):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.collective import Collective, sharing
 from worthwhile.core.forest.class_data import prepare
 from worthwhile.core.forest.draws import PAPER, SCAN
 from worthwhile.core.forest.greedy_tree import ClassTree, GreedyTree, Prices
@@ -122,7 +123,7 @@ class Growth:
         return bool(self._data.single)
 
     def grow(self, alpha: float, way: Way, seeds: Sequence[Any]) -> list[ClassTree]:
-        """One tree per seed; which thread grows which does not matter."""
+        """One tree per seed; which thread, or which of the ranks that share the work, grows which does not matter."""
         settings, k = self.settings, self.n_classes
         draws = SCAN
         if settings["thresholds"] == "random":
@@ -133,14 +134,16 @@ class Growth:
             make_impurity(settings["impurity"], alpha, float(settings["power"]), way.criterion, k),
             draws, self._prices, UNLIMITED if depth is None else depth,
         )  # fmt: skip
-        grown: list[Any] = [None] * len(seeds)
+        everybody = sharing()
+        own = seeds[everybody.rank :: everybody.size]
+        grown: list[Any] = [None] * len(own)
 
         def work(tree: int) -> None:
-            weight = self._sample(seeds[tree]) if way.bootstrap else self.rows.weight
-            grown[tree] = grower.grow(weight, seeds[tree])
+            weight = self._sample(own[tree]) if way.bootstrap else self.rows.weight
+            grown[tree] = grower.grow(weight, own[tree])
 
-        self.threads.run(len(seeds), work)
-        return grown
+        self.threads.run(len(own), work)
+        return grown if everybody.size == 1 else _told(grown, everybody)
 
     def _sample(self, seed: Any) -> Floats:
         """Weights of the rows in a bootstrap sample."""
@@ -148,6 +151,20 @@ class Growth:
         drawn = np.random.default_rng(int(seed)).integers(n, size=n)
         weight: Floats = self.rows.weight * np.bincount(drawn, minlength=n)
         return weight if (weight > 0).any() else self.rows.weight
+
+
+def _told(grown: list[ClassTree], everybody: Collective) -> list[ClassTree]:
+    """The trees of all ranks, in the order of their seeds: rank r grew every size-th from the r-th on."""
+    sizes = everybody.gather(np.array([len(tree.feature) for tree in grown], dtype=np.int64))
+    trees: list[dict[str, Any]] = [{} for _ in range(sum(map(len, sizes)))]
+    for field in fields(ClassTree):
+        own = [getattr(tree, field.name) for tree in grown]
+        told = everybody.gather(np.concatenate(own) if own else np.empty(0))
+        for rank, (counts, values) in enumerate(zip(sizes, told, strict=True)):
+            parts = np.split(values, np.cumsum(counts)[:-1]) if len(counts) else []
+            for place, part in enumerate(parts):
+                trees[rank + place * everybody.size][field.name] = part
+    return [ClassTree(**tree) for tree in trees]
 
 
 def softened(flat: FlatCosts, power: float) -> FlatCosts:
