@@ -162,7 +162,7 @@ def test_open_cases_are_checked_before_an_upgrade(make, heart, store):
     assert check_cases(database) == {"open": 2, "same": 2, "differ": []}
     database.write_now(
         lambda cursor: cursor.run(
-            "UPDATE events SET answer = REPLACE(answer, '\"seq\": 1', '\"seq\": 7') WHERE case_id = ?",
+            "UPDATE events SET answer = REPLACE(answer, '\"seq\":1', '\"seq\":7') WHERE case_id = ?",
             (first["id"],),
         )
     )

@@ -3,23 +3,24 @@
 Stands on ``runtime`` and ``persist`` alone; a model is used without a compiler. A request goes
 
 1. through ``_app`` (limits, headers, one shape for errors; ``_text`` knows what can be stored) to ``_api``
-   (programs; ``_schemas`` says what requests and answers look like, ``_openapi`` which features there are)
+   (programs, the most frequent by a ``_quick`` way; ``_schemas`` says what requests and answers look like, ``_openapi`` which features there are)
    or ``_pages`` (people), with ``_keys`` saying who is calling;
 2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once, or ``_promises``,
    which holds what came true against what was promised;
-3. to ``_operations`` (cases) and ``_key_operations`` (keys), what is written and read, on ``_database``
-   (SQLite or PostgreSQL); ``_audit`` notes who did what.
+3. to ``_operations`` (cases), ``_history`` (many of them) and ``_key_operations`` (keys), what is written and
+   read, on a ``_database`` (``_sqlite`` or ``_postgres``, by ``_stores``; ``_batches`` share a commit);
+   ``_audit`` notes who did what.
 
 Around it: ``_settings`` (file, environment, options), ``_metrics`` (Prometheus), ``_errors``,
 ``_upkeep`` (check before an upgrade, retention).
 """
 
 from worthwhile.serve._app import create_app
-from worthwhile.serve._database import open_database
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._key_operations import list_keys, revoke_key
 from worthwhile.serve._keys import new_key
 from worthwhile.serve._settings import Limits, Settings
+from worthwhile.serve._stores import open_database
 from worthwhile.serve._upkeep import check_cases, retain
 
 __all__ = [

@@ -12,6 +12,7 @@ from worthwhile.serve._cases import Cases
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
 from worthwhile.serve._promises import check_model
+from worthwhile.serve._quick import LONGEST_CASE, LONGEST_KEY, QuickRoute
 from worthwhile.serve._rows import drive, predict_rows
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
@@ -32,6 +33,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 
+quick = APIRouter(prefix="/v1", responses=REFUSALS, route_class=QuickRoute)
 router = APIRouter(prefix="/v1", responses=REFUSALS)
 public = APIRouter(responses=REFUSALS)
 
@@ -40,11 +42,11 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         min_length=1,
-        max_length=200,
+        max_length=LONGEST_KEY,
         description="Send the same key again, and the same answer comes back without a second bill.",
     ),
 ]
-CaseId = Annotated[str, Path(max_length=100)]
+CaseId = Annotated[str, Path(max_length=LONGEST_CASE)]
 ModelName = Annotated[str, Path(max_length=200)]
 
 
@@ -75,22 +77,25 @@ def needed(key: str | None) -> str:
     return key
 
 
-@router.post(
-    "/sessions", response_model=schemas.CaseAnswer, status_code=201, summary="Begin a case"
-)
+def _sent(text: str, status: int = 200) -> Response:
+    """JSON that is written already."""
+    return Response(text, status, media_type="application/json")
+
+
+@quick.post("/sessions", response_model=schemas.CaseAnswer, status_code=201, summary="Begin a case")
 async def open_session(
     body: schemas.OpenRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
 ) -> Response:
     """Begin a case with a model; the answer says what to fetch first."""
-    return JSONResponse(await cases.open(who, body.model_dump(), key), 201)
+    return _sent(await cases.open(who, dict(body), key), 201)
 
 
-@router.post("/sessions/{case}/tell", response_model=schemas.CaseAnswer, summary="Give values")
+@quick.post("/sessions/{case}/tell", response_model=schemas.CaseAnswer, summary="Give values")
 async def tell(
     case: CaseId, body: schemas.TellRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
 ) -> Response:
     """Give values; the answer carries the next ask. It is on disk before it is answered."""
-    return JSONResponse(await cases.tell(who, case, body.model_dump(), needed(key)))
+    return _sent(await cases.tell(who, case, dict(body), needed(key)))
 
 
 @router.post("/sessions/{case}/stop", response_model=schemas.CaseAnswer, summary="End a case early")
@@ -98,7 +103,7 @@ async def stop(
     case: CaseId, body: schemas.StopRequest, who: Who, cases: AllCases, key: IdempotencyKey = None
 ) -> Response:
     """End a case with the answer that it has."""
-    return JSONResponse(await cases.stop(who, case, body.model_dump(), needed(key)))
+    return _sent(await cases.stop(who, case, dict(body), needed(key)))
 
 
 @router.get("/sessions/{case}", response_model=schemas.CaseAnswer, summary="Read a case")

@@ -17,7 +17,6 @@ import worthwhile
 from worthwhile.serve import _api as api
 from worthwhile.serve import _pages as pages
 from worthwhile.serve._cases import Cases
-from worthwhile.serve._database import open_database, store_errors
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._key_operations import list_keys
 from worthwhile.serve._keys import Keys
@@ -26,6 +25,7 @@ from worthwhile.serve._models import Models
 from worthwhile.serve._openapi import describe
 from worthwhile.serve._rows import load_extractors
 from worthwhile.serve._settings import Settings
+from worthwhile.serve._stores import open_database, store_errors
 from worthwhile.serve._text import check_text, is_storable
 
 
@@ -73,6 +73,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.models, app.state.extractors = models, extractors
     app.state.keys = Keys(database, required=bool(keys))
     app.state.cases = Cases(database, models, settings.limits, metrics)
+    app.include_router(api.quick)
     app.include_router(api.router)
     app.include_router(api.public)
     app.include_router(pages.router)

@@ -56,14 +56,16 @@ class Cases:
     ) -> None:
         self._database, self.models, self._limits = database, models, limits
         self._metrics = metrics
+        self._room = operations.Room(limits.open_cases)
         self._cache: OrderedDict[str, _Live] = OrderedDict()
 
     # Requests ------------------------------------------------------------------------------------
 
-    async def open(
-        self, caller: Caller, request: Mapping[str, Any], key: str | None
-    ) -> dict[str, Any]:
-        """Begin a case; ``request`` has "model", and may have a "label" and ``OPTIONS``."""
+    async def open(self, caller: Caller, request: Mapping[str, Any], key: str | None) -> str:
+        """Begin a case; ``request`` has "model", and may have a "label" and ``OPTIONS``.
+
+        The answer here, in :meth:`tell` and in :meth:`stop` is JSON: as it was kept, so it is sent.
+        """
         model = self.models.get(request["model"])
         options = {
             name: request[name] for name in OPTIONS if request.get(name) not in (None, {}, [])
@@ -78,7 +80,7 @@ class Cases:
         live = _Live(stored, session, model)
         step = self._step(live, 0, key, _digest(request))
         again = await self._database.write(
-            lambda cursor: operations.open_case(cursor, stored, step, self._limits.open_cases)
+            lambda cursor: operations.open_case(cursor, stored, step, self._room)
         )
         if again is not None:
             return again
@@ -87,15 +89,11 @@ class Cases:
         self._keep(live, step)
         return step.answer
 
-    async def tell(
-        self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str
-    ) -> dict[str, Any]:
+    async def tell(self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str) -> str:
         """Take values ("values") for step "seq"; "prices" are stated ones."""
         return await self._advance(caller, case_id, request, key, stop=False)
 
-    async def stop(
-        self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str
-    ) -> dict[str, Any]:
+    async def stop(self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str) -> str:
         """End a case with the answer that it has."""
         return await self._advance(caller, case_id, request, key, stop=True)
 
@@ -114,7 +112,7 @@ class Cases:
 
     async def stored(self, caller: Caller, case_id: str) -> StoredCase:
         """The row of a case."""
-        return await self._database.read(
+        return await self._database.look_up(
             lambda cursor: operations.read_case(cursor, case_id, caller.sees)
         )
 
@@ -135,7 +133,7 @@ class Cases:
 
     async def _advance(
         self, caller: Caller, case_id: str, request: Mapping[str, Any], key: str, *, stop: bool
-    ) -> dict[str, Any]:
+    ) -> str:
         hashed, begun = _digest({**request, "stop": stop}), tracing.now()
         live = await self._take(caller, case_id)
         if request["seq"] != live.stored.seq or live.stored.state != "open":
@@ -148,8 +146,7 @@ class Cases:
                 self._put(live)  # nothing was recorded
                 raise ServiceError(422, "bad_value", str(error)) from None
         step = self._step(live, live.stored.seq + 1, key, hashed, stop=stop)
-        before = live.stored
-        again = await self._database.write(lambda cursor: operations.advance(cursor, before, step))
+        again = await self._database.write(operations.Advance(live.stored, step))
         if again is not None:
             self._metrics.repeated.inc()
             return again  # what is in memory is behind: it was taken out, and stays out
@@ -158,12 +155,10 @@ class Cases:
         self._keep(live, step)
         return step.answer
 
-    async def _repeat(
-        self, live: _Live, request: Mapping[str, Any], key: str, hashed: str
-    ) -> dict[str, Any]:
-        step = Step(request["seq"] + 1, key, hashed, [], {}, 0, [], "open")
+    async def _repeat(self, live: _Live, request: Mapping[str, Any], key: str, hashed: str) -> str:
+        step = Step(request["seq"] + 1, key, hashed, [], "", 0, [], "open")
         try:
-            answer = await self._database.read(
+            answer = await self._database.look_up(
                 lambda cursor: operations.stored_answer(cursor, live.stored.id, step)
             )
         except ServiceError:
@@ -180,7 +175,7 @@ class Cases:
         stored = live.stored._replace(seq=seq)
         done = session.done
         state = "stopped" if stop and not done else "done" if done else "open"
-        answer = answer_of(session, stored._replace(state=state))
+        answer = to_json(answer_of(session, stored._replace(state=state)))
         entries = session.ledger.entries
         lines = [
             (
@@ -343,6 +338,11 @@ def read_tell(costs: Costs, request: Mapping[str, Any]) -> tuple[dict[Any, Any],
         told[feature(name)] = value
     prices = request.get("prices") or {}
     return told, {feature(n): Decimal(str(p)) for n, p in prices.items()} or None
+
+
+def to_json(answer: Any) -> str:
+    """An answer as it is sent."""
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _digest(request: Mapping[str, Any]) -> str:

@@ -92,7 +92,7 @@ class Keys:
         key = None
         if scheme.lower() == "bearer" and secret:
             hashed = hash_of(secret.strip())
-            key = await self._database.read(lambda cursor: operations.find_key(cursor, hashed))
+            key = await self._database.look_up(lambda cursor: operations.find_key(cursor, hashed))
         if key is None:
             raise ServiceError(
                 401, "no_key", "send a valid API key: 'Authorization: Bearer ww_...'."
@@ -113,7 +113,7 @@ class Keys:
         """Caller and CSRF token behind a cookie; None if it is not signed in."""
         if cookie is None:
             return None
-        found = await self._database.read(
+        found = await self._database.look_up(
             lambda cursor: operations.find_sign_in(cursor, hash_of(cookie))
         )
         return None if found is None else (Caller.of(found[0]), found[1])

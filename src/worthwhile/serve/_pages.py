@@ -7,6 +7,7 @@ nothing, and a token against forms of other sites.
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,6 +18,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from worthwhile.costs import as_float
+from worthwhile.serve import _history as history
 from worthwhile.serve import _operations as operations
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import STAYS, Caller
@@ -220,7 +222,7 @@ async def open_case(request: Request, seen: Seen) -> Response:
         )
     except (ServiceError, ValueError) as error:
         return _new(request, seen, fields, str(error))
-    return _to(f"/cases/{answer['id']}")
+    return _to(f"/cases/{json.loads(answer)['id']}")
 
 
 @router.get("/cases/{case}")
@@ -365,7 +367,7 @@ async def spend(request: Request, seen: Seen) -> Response:
     tables = {}
     for what in ("day", "model", "feature"):
         rows = await request.app.state.database.read(
-            lambda cursor, what=what: operations.spend_by(cursor, what, seen.caller.sees, since)
+            lambda cursor, what=what: history.spend_by(cursor, what, seen.caller.sees, since)
         )
         largest = max((int(amount) for _, amount, _ in rows), default=0) or 1
         tables[what] = [

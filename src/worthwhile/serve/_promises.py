@@ -12,11 +12,11 @@ import numpy as np
 from worthwhile.costs import as_float
 from worthwhile.policy.base import Policy
 from worthwhile.promise import Evidence, check_promise
-from worthwhile.serve import _operations as operations
+from worthwhile.serve import _history as history
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
+from worthwhile.serve._history import Judged
 from worthwhile.serve._models import Model
-from worthwhile.serve._operations import Judged
 
 MOST = 100_000
 """Cases that are looked at, the latest first."""
@@ -48,7 +48,7 @@ async def check_model(database: Database, model: Model, sees: str | None) -> dic
     could not be had, or stopped early are left out: nothing was promised about them.
     """
     found = await database.read(
-        lambda cursor: operations.judged(cursor, model.name, model.version, sees, MOST)
+        lambda cursor: history.judged(cursor, model.name, model.version, sees, MOST)
     )
     total = model.policy.costs.flat.total
     used = [case for case in found if _comparable(case, total)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -102,10 +103,10 @@ async def drive(
         wait=extractors.wait,
     )
     open_request = {"model": name, "budget": request["budget"], "label": ""}
-    answers = {
+    opened = {
         i: await cases.open(who, {**open_request, "label": str(i)}, f"{key}/{i}") for i in ids
     }
-    answers = {i: await cases.view(who, answer["id"]) for i, answer in answers.items()}
+    answers = {i: await cases.view(who, json.loads(text)["id"]) for i, text in opened.items()}
     policy = cases.models.get(name).policy
     while any(answer["ask"] for answer in answers.values()):
         await _round(cases, policy, fresh, who, answers)
@@ -139,7 +140,8 @@ async def _round(
                 "values": {str(name): _json(value) for name, value in bare.items()},
                 "prices": None if paid is None else {str(n): float(p) for n, p in paid.items()},
             }
-            answers[i] = await cases.tell(who, answer["id"], request, f"drive/{answer['seq']}")
+            text = await cases.tell(who, answer["id"], request, f"drive/{answer['seq']}")
+            answers[i] = json.loads(text)
 
 
 def _json(value: Any) -> Any:

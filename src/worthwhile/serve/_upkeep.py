@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from worthwhile.exceptions import BadModelFile, SessionError
+from worthwhile.serve import _history as history
 from worthwhile.serve import _operations as operations
 from worthwhile.serve._cases import answer_of, replay
 from worthwhile.serve._database import Cursor, Database
@@ -59,4 +60,4 @@ def retain(database: Database, days: int) -> int:
     if days < 0:
         raise ValueError(f"days is {days}: give a number >= 0.")
     before = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="milliseconds")
-    return database.write_now(lambda cursor: operations.anonymise(cursor, before))
+    return database.write_now(lambda cursor: history.anonymise(cursor, before))
