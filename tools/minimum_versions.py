@@ -31,7 +31,7 @@ def minimums(project: dict[str, Any], extras: Iterable[str]) -> dict[str, str]:
         todo += known[extra]
     while todo:
         text = todo.pop()
-        parts = REQUIREMENT.fullmatch(text)
+        parts = REQUIREMENT.fullmatch(text.partition(";")[0])  # wherever it is needed
         if parts and parts["name"] == project["name"]:
             todo += [line for extra in parts["extras"].split(",") for line in known[extra]]
         elif parts and parts["version"]:

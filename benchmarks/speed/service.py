@@ -4,9 +4,9 @@
 
 A process of its own serves; this one opens cases of the heart data and tells values. First a closed loop of 32 clients
 finds the capacity. Then requests start at fixed times, at half of it, whether or not earlier ones were answered: a
-closed loop would hide waiting. Prints requests per second, CPU of the service per request, and the median, 95th and
-99th percentile of the latency. With ``--sessions`` cases are opened and told once instead, in this process and
-without a network, and its memory is printed on the way.
+closed loop would hide waiting. Prints requests per second, CPU of the service per request, the median, 95th and 99th
+percentile of the latency, and, with all cases opened before, the CPU of a tell alone. With ``--sessions`` cases are
+opened and told once instead, and the memory of the service is printed on the way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from sklearn.ensemble import RandomForestClassifier
 
 import worthwhile
 from tests.attack.service import Service
-from worthwhile.serve import Limits, Settings, create_app
 
 CLIENTS = 32
 
@@ -93,6 +92,30 @@ class Load:
         if case["ask"]:
             self._open.append((case, self._rows[self._count % len(self._rows)]))
 
+    async def open_many(self, count: int) -> None:
+        """Open cases, so that there is nothing to do but to tell."""
+        waiting, self._open = self._open, []
+
+        async def client() -> None:
+            while len(waiting) < count:
+                await self.step()
+                waiting.extend(self._open)
+                self._open.clear()
+
+        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+        self._open = waiting
+
+    async def tell_all(self) -> int:
+        """Tell the cases that are open until none is; the number of requests."""
+        before = self._count
+
+        async def client() -> None:
+            while self._open:
+                await self.step()
+
+        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+        return self._count - before
+
 
 async def closed_loop(load: Load, seconds: float) -> float:
     """Requests per second of clients that wait for their answers."""
@@ -127,50 +150,22 @@ async def open_loop(load: Load, rate: float, seconds: float) -> np.ndarray:
     return np.array(latencies)
 
 
-class Direct:
-    """The application without a network: requests cost little beside what the service does."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-
-    async def post(self, path: str, body: dict[str, Any], key: str) -> Any:
-        """The answer to a request; refusals are raised."""
-        sent: list[Any] = []
-        got = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
-        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
-        scope = {
-            "type": "http", "http_version": "1.1", "method": "POST", "path": path, "raw_path": path.encode(),
-            "query_string": b"", "root_path": "", "scheme": "http", "server": ("127.0.0.1", 80),
-            "client": ("127.0.0.1", 1), "headers": [*headers, (b"idempotency-key", key.encode())],
-        }  # fmt: skip
-
-        async def receive() -> Any:
-            return got.pop() if got else {"type": "http.disconnect"}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await self._app(scope, receive, send)
-        if sent[0]["status"] >= 400:
-            raise RuntimeError(sent[1]["body"].decode())
-        return json.loads(sent[1]["body"])
-
-
-async def many_cases(service: Direct, data: Any, count: int) -> None:
-    """Open cases and tell each once; print the memory of this process at every tenth."""
+async def many_cases(service: Service, data: Any, count: int) -> None:
+    """Open cases and tell each once; print the memory of the service on the way."""
     rows, numbers, began = data.to_dict("records"), iter(range(count)), time.perf_counter()
+    connections = Connections(service.port)
+    print(f"at the start: {resident(service.pid):.0f} MB", flush=True)
 
     async def drive() -> None:
         for n in numbers:
-            case = await service.post("/v1/sessions", {"model": "model"}, f"{n}")
-            row = rows[n % len(rows)]
-            values = {item["feature"]: float(row[item["feature"]]) for item in case["ask"]}
+            case = await connections.post("/v1/sessions", {"model": "model"}, f"{n}")
+            values = {a["feature"]: float(rows[n % len(rows)][a["feature"]]) for a in case["ask"]}
             path = f"/v1/sessions/{case['id']}/tell"
-            await service.post(path, {"seq": 0, "values": values}, "t")
+            await connections.post(path, {"seq": 0, "values": values}, "t")
             if (n + 1) % max(count // 20, 1) == 0:
                 seconds = time.perf_counter() - began
                 print(
-                    f"{n + 1:,} cases: {resident(os.getpid()):.0f} MB, {seconds:.0f} s", flush=True
+                    f"{n + 1:,} cases: {resident(service.pid):.0f} MB, {seconds:.0f} s", flush=True
                 )
 
     await asyncio.gather(*(drive() for _ in range(CLIENTS)))
@@ -189,6 +184,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 async def measure(service: Service, data: Any, seconds: float) -> None:
+    """Capacity, processor time of a request and of a tell, latency at half of the capacity."""
     load = Load(Connections(service.port), data)
     await closed_loop(load, 2.0)
     before = cpu_seconds(service.pid)
@@ -198,6 +194,10 @@ async def measure(service: Service, data: Any, seconds: float) -> None:
     half = await open_loop(load, rate / 2, seconds)
     shown = ", ".join(f"p{q} {np.percentile(half, q):.1f} ms" for q in (50, 95, 99))
     print(f"open loop at {rate / 2:,.0f}/s: {shown}")
+    await load.open_many(int(rate * seconds / 4))
+    before = cpu_seconds(service.pid)
+    told = await load.tell_all()
+    print(f"{told:,} tells: CPU {1000 * (cpu_seconds(service.pid) - before) / told:.2f} ms each")
 
 
 def main() -> int:
@@ -214,17 +214,14 @@ def main() -> int:
         folder = Path(name)
         worthwhile.PricedModel(forest, heart.costs).save(folder / "model.worthwhile")
         store = given.store or str(folder / "c.db")
-        if given.sessions:
-            limits = Limits(open_cases=10**9)
-            models = (str(folder / "model.worthwhile"),)
-            app = create_app(Settings(models=models, store=store, limits=limits))
-            asyncio.run(many_cases(Direct(app), heart.data, given.sessions))
-            app.state.database.close()
-            return 0
+        os.environ["WORTHWHILE_SERVE_OPEN_CASES"] = str(10**9)
         service = Service(folder / "model.worthwhile", store, folder)
         service.start()
         try:
-            asyncio.run(measure(service, heart.data, given.seconds))
+            if given.sessions:
+                asyncio.run(many_cases(service, heart.data, given.sessions))
+            else:
+                asyncio.run(measure(service, heart.data, given.seconds))
         finally:
             service.kill(signal.SIGTERM)
     return 0

@@ -51,7 +51,7 @@ def test_an_upgrade_is_checked_by_making_open_cases_again(used, store):
     try:  # as if another version had answered otherwise
         database.write_now(
             lambda cursor: cursor.run(
-                "UPDATE events SET answer = REPLACE(answer, '\"spent\": ', '\"spent\": 9')"
+                "UPDATE events SET answer = REPLACE(answer, '\"spent\":', '\"spent\":9')"
             )
         )
     finally:

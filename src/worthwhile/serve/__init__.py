@@ -3,8 +3,8 @@
 Stands on ``runtime`` and ``persist`` alone; a model is used without a compiler. A request goes
 
 1. through ``_app`` (limits, headers, one shape for errors; ``_text`` knows what can be stored) to ``_api``
-   (programs, the most frequent by a ``_quick`` way; ``_schemas`` says what requests and answers look like, ``_openapi`` which features there are)
-   or ``_pages`` (people), with ``_keys`` saying who is calling;
+   (programs, the most frequent requests by a ``_quick`` way in; ``_schemas`` says what requests and answers look
+   like, ``_openapi`` which features there are) or ``_pages`` (people), with ``_keys`` saying who is calling;
 2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once, or ``_promises``,
    which holds what came true against what was promised;
 3. to ``_operations`` (cases), ``_history`` (many of them) and ``_key_operations`` (keys), what is written and

@@ -164,7 +164,7 @@ class _Bounds:
 
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.requests.labels(str(message["status"])).inc()
+                self._metrics.requests(str(message["status"])).inc()
                 static = scope["path"].startswith("/static/")
                 message["headers"] = [*message["headers"], *(HEADERS[:-1] if static else HEADERS)]
             await send(message)

@@ -84,7 +84,7 @@ class Cases:
         )
         if again is not None:
             return again
-        self._metrics.opened.labels(model.name).inc()
+        self._metrics.opened(model.name).inc()
         self._note_spent(live, step, begun)
         self._keep(live, step)
         return step.answer
@@ -150,7 +150,7 @@ class Cases:
         if again is not None:
             self._metrics.repeated.inc()
             return again  # what is in memory is behind: it was taken out, and stays out
-        self._metrics.told.labels(live.model.name).inc()
+        self._metrics.told(live.model.name).inc()
         self._note_spent(live, step, begun)
         self._keep(live, step)
         return step.answer
@@ -210,7 +210,7 @@ class Cases:
                 kind=kind, amount=as_float(amount),
             )  # fmt: skip
             if amount:
-                self._metrics.spend.labels(live.model.name, owner, feature).inc(as_float(amount))
+                self._metrics.spend(live.model.name, owner, feature).inc(as_float(amount))
 
     # Cases in memory -----------------------------------------------------------------------------
 
