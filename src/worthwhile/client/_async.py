@@ -35,7 +35,7 @@ class AsyncClient(Connection):
         raise AssertionError("unreachable")
 
     async def open(self, model: str, budget: Any = None, **options: Any) -> AsyncCase:
-        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``."""
+        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``, ``key``."""
         call = protocol.opening(model, {"budget": budget, **options})
         return AsyncCase(self, await self.send(call))
 

@@ -55,7 +55,7 @@ class Client(Connection):
         raise AssertionError("unreachable")
 
     def open(self, model: str, budget: Any = None, **options: Any) -> Case:
-        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``."""
+        """Begin a case; options are ``label``, ``one_by_one``, ``prices`` of today, ``unavailable``, ``key``."""
         call = protocol.opening(model, {"budget": budget, **options})
         return Case(self, self.send(call))
 

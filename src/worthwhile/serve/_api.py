@@ -115,7 +115,8 @@ async def view(case: CaseId, who: Who, cases: AllCases) -> Response:
 @router.get("/sessions/{case}/ledger", response_model=schemas.LedgerAnswer, summary="Read a bill")
 async def ledger(case: CaseId, who: Who, cases: AllCases) -> dict[str, Any]:
     """Every purchase with its exact amount, as text."""
-    return {"id": case, "entries": await cases.ledger(who, case)}
+    found = await cases.ledger(who, case)
+    return {"id": case, "key": found.key, "entries": found.to_records()}
 
 
 @router.put("/sessions/{case}/truth", status_code=204, summary="Say how a case came out")
@@ -153,7 +154,7 @@ async def predict(
     """Predict rows whose values are at hand; nothing is kept."""
     state = request.app.state
     model = state.models.get(name)
-    return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
+    return {"predictions": await predict_rows(model, body, state.settings.limits)}
 
 
 @router.post(
@@ -171,7 +172,7 @@ async def predict_version(
     """The same with any version that was ever served."""
     state = request.app.state
     model = await state.models.version(name, version)
-    return {"predictions": await predict_rows(model, body.rows, body.budget, state.settings.limits)}
+    return {"predictions": await predict_rows(model, body, state.settings.limits)}
 
 
 @router.post(

@@ -19,7 +19,7 @@ from typing import Any
 from worthwhile import _tracing as tracing
 from worthwhile.costs import Costs, as_float, budget_quanta, to_quanta
 from worthwhile.exceptions import CostsError, SessionError
-from worthwhile.runtime import UNAVAILABLE, Session
+from worthwhile.runtime import UNAVAILABLE, Ledger, Session
 from worthwhile.serve import _operations as operations
 from worthwhile.serve._audit import now
 from worthwhile.serve._database import Database
@@ -32,7 +32,7 @@ from worthwhile.serve._promises import read_truth
 from worthwhile.serve._settings import Limits
 
 OPTIONS = ("budget", "one_by_one", "prices", "unavailable", "key")
-"""What a session is opened with; the key is kept for models that toss a coin."""
+"""What a session is opened with."""
 
 
 @dataclass
@@ -104,11 +104,11 @@ class Cases:
         self._put(live)
         return answer
 
-    async def ledger(self, caller: Caller, case_id: str) -> list[dict[str, Any]]:
-        """What was paid for, line by line, with exact amounts as text."""
+    async def ledger(self, caller: Caller, case_id: str) -> Ledger:
+        """What was paid for, line by line."""
         live = await self._take(caller, case_id, check=True)
         self._put(live)
-        return live.session.ledger.to_records()
+        return live.session.ledger
 
     async def stored(self, caller: Caller, case_id: str) -> StoredCase:
         """The row of a case."""
@@ -275,6 +275,7 @@ def _begin(model: Model, options: Mapping[str, Any]) -> Session:
             one_by_one=bool(options.get("one_by_one", False)),
             prices=options.get("prices"),
             unavailable=options.get("unavailable", ()),
+            key=options.get("key"),
         )
     except (CostsError, SessionError, ValueError) as error:
         raise ServiceError(422, "bad_options", str(error)) from None

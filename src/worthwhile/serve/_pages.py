@@ -217,6 +217,7 @@ async def open_case(request: Request, seen: Seen) -> Response:
                 "one_by_one": True,
                 "prices": prices,
                 "label": fields.get("label", "")[:200],
+                "key": fields.get("key", "")[:200] or None,  # a coin that nobody can choose
             },
             fields.get("key") or None,
         )
@@ -237,7 +238,7 @@ async def _show(
     cases = request.app.state.cases
     answer = await cases.view(seen.caller, case)
     stored = await cases.stored(seen.caller, case)
-    ledger = await cases.ledger(seen.caller, case)
+    ledger = (await cases.ledger(seen.caller, case)).to_records()
     return page(
         request, "case.html", seen, 422 if message else 200, case=answer, stored=stored,
         ledger=ledger, message=message, typed=typed, key=secrets.token_urlsafe(12),

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from worthwhile.serve._cases import Cases, read_tell
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
 from worthwhile.serve._models import Model
+from worthwhile.serve._schemas import PredictRequest
 from worthwhile.serve._settings import Limits
 
 
@@ -35,13 +36,21 @@ def load_extractors(place: str) -> Extractors | None:
 
 
 async def predict_rows(
-    model: Model, rows: Sequence[Mapping[str, Any]], budget: float | None, limits: Limits
+    model: Model, request: PredictRequest, limits: Limits
 ) -> list[dict[str, Any]]:
     """Predict rows, each with its bill and what was bought, in a thread."""
+    rows, keys = request.rows, request.keys
     check_count(len(rows), limits)
+    if keys is not None and len(keys) != len(rows):
+        text = f"{len(keys)} keys for {len(rows)} rows: send one for each row, or none at all."
+        raise ServiceError(422, "bad_keys", text)
 
     def run() -> list[dict[str, Any]]:
-        return [_predict(model, row, budget, place) for place, row in enumerate(rows)]
+        found = []
+        for place, row in enumerate(rows):
+            key = None if keys is None else keys[place]
+            found.append(_predict(model, row, {"budget": request.budget, "key": key}, place))
+        return found
 
     return await asyncio.get_running_loop().run_in_executor(None, run)
 
@@ -55,11 +64,11 @@ def check_count(count: int, limits: Limits) -> None:
 
 
 def _predict(
-    model: Model, row: Mapping[str, Any], budget: float | None, place: int
+    model: Model, row: Mapping[str, Any], options: dict[str, Any], place: int
 ) -> dict[str, Any]:
     try:
         known, _ = read_tell(model.policy.costs, {"values": row})
-        session = Session(model.policy, budget=budget)
+        session = Session(model.policy, **options)
         while wanted := session.ask():
             session.tell({name: known.get(name, UNAVAILABLE) for name in wanted})
         prediction = session.prediction
@@ -70,7 +79,7 @@ def _predict(
             "spent": session.spent,
             "bought": [entry.feature for entry in session.ledger if entry.kind == "bought"],
         }
-    except (SessionError, CostsError) as error:
+    except (SessionError, CostsError, ValueError) as error:
         raise ServiceError(422, "bad_value", f"row {place}: {error}") from None
 
 
@@ -102,9 +111,10 @@ async def drive(
         retries=extractors.retries,
         wait=extractors.wait,
     )
-    open_request = {"model": name, "budget": request["budget"], "label": ""}
+    open_request = {"model": name, "budget": request["budget"]}
     opened = {
-        i: await cases.open(who, {**open_request, "label": str(i)}, f"{key}/{i}") for i in ids
+        i: await cases.open(who, {**open_request, "label": str(i), "key": str(i)}, f"{key}/{i}")
+        for i in ids
     }
     answers = {i: await cases.view(who, json.loads(text)["id"]) for i, text in opened.items()}
     policy = cases.models.get(name).policy

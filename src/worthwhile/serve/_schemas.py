@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 Name = Annotated[str, Field(max_length=4000)]
+CaseKey = Annotated[str, Field(max_length=200)]
 Amount = Annotated[float, Field(ge=0, le=9_007_199, allow_inf_nan=False)]
 Value = (
     StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=100_000)]
@@ -31,7 +32,7 @@ class OpenRequest(_Strict):
     unavailable: list[Name] | None = Field(
         None, description="Features that cannot be had for this case."
     )
-    key: Annotated[str, Field(max_length=200)] | None = Field(
+    key: CaseKey | None = Field(
         None, description="Of the case, where a model tosses a coin: the same key, the same toss."
     )
     label: Annotated[str, Field(max_length=200)] = Field("", description="What you call the case.")
@@ -69,10 +70,14 @@ class PredictRequest(_Strict):
 
     rows: Annotated[list[dict[Name, Value]], Field(min_length=1)]
     budget: Amount | None = None
+    keys: list[CaseKey] | None = Field(
+        None,
+        description="One for each row, where the model tosses a coin: the same key, the same toss.",
+    )
 
 
 class DriveRequest(_Strict):
-    """Cases whose values the server fetches by its own functions."""
+    """Cases whose values the server fetches by its own functions; where a model tosses a coin, ids are keys."""
 
     ids: Annotated[list[str | StrictInt], Field(min_length=1)]
     budget: Amount | None = None
@@ -120,6 +125,7 @@ class LedgerAnswer(_Strict):
     """The bill of a case."""
 
     id: str
+    key: str | None = Field(description="Of the case, where it was opened with one.")
     entries: list[LedgerLine]
 
 
