@@ -21,6 +21,7 @@ from worthwhile.costs import QUANTA_PER_UNIT, Costs
 from worthwhile.estimators.reading import column_names, refuse_collections
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
+from worthwhile.frontier._errors import in_sweeps, read_errors, scoring_by
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
 from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, grid_of, takes, train
@@ -28,6 +29,7 @@ from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._points import Frontier
 from worthwhile.frontier._stages import cuts, limits
+from worthwhile.metrics import TotalCost
 
 Split = tuple[Indices, Indices, Indices]
 
@@ -45,6 +47,7 @@ def compare(
     n_splits: int = 3,
     test_size: float = 0.25,
     scoring: Any = None,
+    errors: Any = None,
     effort: int = 8,
     groups: Any = None,
     qid: Any = None,
@@ -86,6 +89,10 @@ def compare(
     scoring : str or callable, optional
         Larger is better; None is accuracy for labels, R2 for numbers, NDCG@5 with ``qid``. By name:
         scikit-learn's, or "ndcg", "precision@5" or "run_precision@5" of rankings.
+    errors : Errors, mapping or number, optional
+        Prices of errors, instead of ``scoring``: methods are judged by the total per case, tests and errors
+        together. See :class:`~worthwhile.Errors`; what decides by its own likeliest class decides by
+        its probabilities here, peers too.
     effort : int, default=8
         Models trained per method and split.
     groups : array (n,), optional
@@ -136,6 +143,9 @@ def compare(
     """
     rows, costs, n_classes = _read(X, y, costs, qid, sample_weight)
     groups = rows.qid if groups is None else column_or_1d(groups)
+    prices = read_errors(errors, y, classes=bool(n_classes), scoring=scoring, qid=qid)
+    if prices is not None:
+        scoring, scoring_name = scoring_by(prices, scoring), repr(prices.to_dict())
     scoring = scoring if scoring is not None else _default_scoring(rows, n_classes)
     asked = read_methods(methods, Task(rows, costs, n_classes, random_state))
     _check_numbers(n_splits, effort, test_size)
@@ -242,6 +252,8 @@ def sweep_method(
     start = time.perf_counter()
     method = METHODS[name] if isinstance(name, str) else name
     estimator = method.build(Task(seen, costs, n_classes, seed))
+    if isinstance(scoring[0], TotalCost):
+        estimator = in_sweeps(estimator, scoring[0].errors)
     if threads and estimator.get_params(deep=False).get("n_jobs", threads) is None:
         estimator.set_params(n_jobs=threads)
     if rows.weight is not None and not takes(estimator.fit, "sample_weight"):

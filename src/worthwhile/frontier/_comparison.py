@@ -15,6 +15,7 @@ from scipy import stats
 from worthwhile._html import html_table
 from worthwhile.frontier._one_point import MixedPoint, Point, setting_of
 from worthwhile.frontier._points import Frontier
+from worthwhile.metrics import TotalCost
 
 Floats = npt.NDArray[np.float64]
 
@@ -111,6 +112,11 @@ class Comparison:
         some = next(iter(self.runs[0].frontiers.values()))
         self.unit, self.score_name, self.full_cost = some.unit, some.score_name, some.full_cost
 
+    @property
+    def in_money(self) -> bool:
+        """Whether scores are minus the total per case, tests and errors."""
+        return self.score_name == TotalCost.name
+
     def __repr__(self) -> str:
         return (
             f"Comparison({len(self.methods)} methods, {len(self.runs)} splits, {self.score_name})"
@@ -187,7 +193,8 @@ class Comparison:
         Columns: score and cost at each budget (test, chosen on validation), the cost within
         ``tolerance`` of the best score of all (NaN where it is not reached on every split), the
         area under the step curve, the mean score over 60 budgets spaced evenly in the logarithm,
-        seconds of training.
+        seconds of training. Where errors have prices, totals per case stand in place of scores, and beside
+        them the least one at any budget.
         """
         lines = {}
         for method in [*self.methods, MIXED]:
@@ -195,8 +202,13 @@ class Comparison:
             line: dict[tuple[str, str], float] = {}
             scores, bills = self.scores(method).mean(axis=0), self.bills(method).mean(axis=0)
             for i, budget in enumerate(self.budgets):
-                line[f"budget {budget:g}", self.score_name] = scores[i]
+                shown = ("total", -scores[i]) if self.in_money else (self.score_name, scores[i])
+                line[f"budget {budget:g}", shown[0]] = shown[1]
                 line[f"budget {budget:g}", "cost"] = bills[i]
+            if self.in_money:
+                least = [one.best() for one in frontiers]
+                line["any budget", "total"] = -_mean([point.test_score for point in least])
+                line["any budget", "cost"] = _mean([point.test_cost for point in least])
             line["all budgets", f"cost within {tolerance:g}"] = self.cost_within(
                 method, tolerance
             ).mean()
@@ -254,12 +266,12 @@ class Comparison:
 
     # Choosing -------------------------------------------------------------------------------------
 
-    def best(self, budget: float, among: Sequence[str] | None = None) -> Choice:
+    def best(self, budget: float = math.inf, among: Sequence[str] | None = None) -> Choice:
         """The method with the best mean validation score within a budget.
 
         Parameters
         ----------
-        budget : number
+        budget : number, default=inf
             Largest mean bill.
         among : list of str, optional
             Methods to choose from; by default all.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worthwhile.frontier._measure import train
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Sweep
 from worthwhile.promise import Evidence, Promise
+
+if TYPE_CHECKING:
+    from worthwhile.policy.output import Output
 
 ENOUGH = 2000
 """Rows that did not train, after which no further fold is fitted for a promise."""
@@ -24,7 +27,7 @@ def promise_of(
     for seen, held in sweep.folds:
         rows = sweep.rows.take(held)
         twin = cut(train(sweep.estimator, params, sweep.rows.take(seen)), stage, limit)
-        twin = getattr(twin, "best_estimator_", twin)  # within a pipeline
+        twin = answering_as(model, getattr(twin, "best_estimator_", twin))  # within a pipeline
         parts.append(twin._evidence(rows.X, rows.y))
         if sum(part.rows for part in parts) >= ENOUGH:
             break
@@ -32,3 +35,14 @@ def promise_of(
     if sweep.rows.qid is not None:
         found = Evidence({"bill": found.figures["bill"]}, found.values)
     return Promise.of(found, model._error_prices()[0], model.policy_.fingerprint())
+
+
+def answering_as(model: Any, twin: Any) -> Any:
+    """The twin with the model's prices of errors, and with its map, which the models of a sweep do without."""
+    output: Output = model.policy_.output
+    if output.errors is None:
+        return twin
+    policy = twin.policy_.deciding(output.errors)
+    if policy.output.calibration is None:
+        policy = policy.calibrated(output.calibration)
+    return twin._with_policy(policy)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
@@ -21,6 +21,7 @@ from worthwhile.costs import QUANTA_PER_UNIT, budget_quanta
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._delegate import Delegate
 from worthwhile.frontier._drawing import draw
+from worthwhile.frontier._errors import decided, deciding, in_sweeps, read_errors, scoring_by
 from worthwhile.frontier._folds import make_folds
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring
@@ -40,6 +41,7 @@ from worthwhile.frontier._promise import promise_of
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
 from worthwhile.frontier._tune import Refit, dearer_point, spend
+from worthwhile.metrics import TotalCost
 from worthwhile.promise import Figure
 
 Floats = npt.NDArray[np.float64]
@@ -59,8 +61,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     estimator : estimator of worthwhile
         Anything with ``trade_off_grid``, or a scikit-learn Pipeline that ends with one: its prices are
         those of the columns of the table, and so are bills and sessions.
-    budget : number
-        Largest mean bill, in the unit of the prices.
+    budget : number, optional
+        Largest mean bill, in the unit of the prices; needed unless errors have prices.
     param_grid : dict or list of dicts, optional
         Further parameters to try, as for ``GridSearchCV``; the trade-off is swept for each.
     trade_off : list of dicts, optional
@@ -71,6 +73,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         What to be best in, larger is better; None is the estimator's own score. A callable that
         takes ``qid`` gets it. By name: scikit-learn's, or "ndcg", "precision@5" or "run_precision@5"
         of rankings.
+    errors : Errors, mapping or number, optional
+        Prices of errors, instead of ``scoring``: the best model is that of the least total per case, tests and
+        errors together, within the budget where there is one. See :class:`~worthwhile.Errors`.
     positive : label, optional
         Which of two classes a score such as "f1" is about; by default the second of the sorted ones.
     confidence : float, default=0.95
@@ -108,7 +113,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     best_case_budget_ : float or None
         What the model may spend on a case at most, where the chosen point has such a limit.
     best_score_, best_cost_ : float
-        Validation score and mean validation bill of the chosen point.
+        Validation score and mean validation bill of the chosen point. Where errors have prices, the score is
+        minus the total per case.
     tuned_params_ : dict
         Parameters of the model: those of the chosen point, or between it and the next dearer one.
     expected_cost_, best_bound_ : float
@@ -181,12 +187,13 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     frontier_: Frontier = field(init=False)
 
     estimator: Any
-    budget: float
+    budget: float | None = None
     _: KW_ONLY
     param_grid: Any = None
     trade_off: Any = None
     cv: Any = 5
     scoring: Any = None
+    errors: Any = None
     positive: Any = None
     confidence: float = 0.95
     horizon: float | None = None
@@ -216,14 +223,18 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         """
         limit = self._check()
         rows, groups = read_rows(X, y, sample_weight, groups, qid)
-        judge = Judge.of(self.estimator, self.scoring, rows.y, self.positive)
+        classes = is_classifier(self.estimator)
+        errors = read_errors(self.errors, y, classes=classes, scoring=self.scoring, qid=qid)
+        self._prices = errors
+        judge = Judge.of(self.estimator, scoring_by(errors, self.scoring), rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
         estimator, journal = self._open_journal(rows, groups, folds)
+        swept = in_sweeps(estimator, errors)
         sweep = Sweep(
-            estimator, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose)
+            swept, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose)
         )  # fmt: skip
-        sweep.run(make_candidates(estimator, rows, self.param_grid, self.trade_off))
+        sweep.run(make_candidates(swept, rows, self.param_grid, self.trade_off))
         for _ in range(self.refine):
             if not (more := sweep.refine()):
                 break
@@ -232,8 +243,13 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         measured = sweep.measured()
         self._draw_frontier(sweep, measured)
         if self.refit:
-            self._choose(sweep, measured, estimator, limit)
+            self._choose(sweep, measured, deciding(estimator, errors), limit)
         return self
+
+    @property
+    def _most(self) -> float:
+        """The budget; without one, infinity."""
+        return math.inf if self.budget is None else float(self.budget)
 
     # Steps of fit ---------------------------------------------------------------------------------
 
@@ -248,8 +264,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
                 f"estimator {'is' if last is self.estimator else 'ends with'} a {type(last).__name__}: a search needs "
                 "an estimator of worthwhile, with trade_off_grid and cost, or a Pipeline that ends with one."
             )
-        if self.budget is None:
-            raise ValueError("budget is None: give the largest mean bill, inf for no limit.")
+        if self.budget is None and self.errors is None:
+            raise ValueError(
+                "budget is None: give the largest mean bill, inf for no limit, or prices of errors."
+            )
         limit = budget_quanta(self.budget)
         return math.inf if limit is None else limit
 
@@ -267,6 +285,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             "cv": digest(folds),
             "scoring": identify_scoring(self.scoring, self.scoring_name),
         }
+        if self._prices is not None:
+            identity["errors"] = digest(repr(self._prices.to_dict()))
         if self.positive is not None:
             identity["positive"] = digest(repr(self.positive))
         journal = Journal(self.resume, identity, is_unit)
@@ -280,7 +300,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         drawn = draw(sweep, measured, self.confidence, self.horizon)
         self.critical_value_, self._margins = drawn.critical_value, drawn.margins
         costs = getattr(as_searchable(self.estimator), "costs", None)
-        name = score_name(self.estimator, self.scoring)
+        name = (
+            TotalCost.name if self._prices is not None else score_name(self.estimator, self.scoring)
+        )
         self.frontier_ = Frontier(drawn.points, unit=getattr(costs, "unit", ""), score_name=name)
 
     def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
@@ -294,6 +316,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             if point.candidate not in models:
                 models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
             model = cut(models[point.candidate], point.stage, point.case_budget)
+            model = decided(model, self._prices)
             found = self._refit(model, frontier[i].params, sweep.rows, point.gap, self._margins[i])
             lowest = min(lowest, max(frontier[i].cost, found.bound))
             validated = found.bill >= point.least - self._margins[i]
@@ -308,11 +331,11 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         """Keep the model that buys nothing, with a warning; refuse where there is none."""
         frontier = self.frontier_
         told = (
-            f"budget is {self.budget:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
+            f"budget is {self._most:g}: no model keeps it with confidence {self.confidence:g}; the cheapest has a "
             f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. "
         )
         i = int(np.argmin(frontier.cost))
-        model = train(estimator, frontier[i].params, sweep.rows)
+        model = decided(train(estimator, frontier[i].params, sweep.rows), self._prices)
         if not hasattr(model, "within") or float(model.within(0).cost(sweep.rows.X).max()) > 0:
             raise ValueError(
                 f"{told}Raise the budget to that, lower confidence, or give cheaper points in trade_off."
@@ -343,7 +366,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         """Spend what a refit leaves of the budget, where the next dearer point is better."""
         limited = measured[i].case_budget is not None
         tuned = self.tune and not limited
-        j = dearer_point(sweep, measured, self.frontier_, i, self.budget) if tuned else None
+        j = dearer_point(sweep, measured, self.frontier_, i, self._most) if tuned else None
         if j is None:
             return found
         # What lies between two points is taken to be as uncertain as the worse of them.
@@ -352,9 +375,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
         def fit(params: dict[str, Any]) -> Refit:
             model = cut(train(estimator, params, sweep.rows), measured[i].stage)
+            model = decided(model, self._prices)
             return self._refit(model, params, sweep.rows, gap, margin)
 
-        return spend(found, self.frontier_[j].params, self.budget, self.tune, fit)
+        return spend(found, self.frontier_[j].params, self._most, self.tune, fit)
 
     def _promise(self, sweep: Sweep, found: Refit, point: Point) -> None:
         """Let the model say what it does with new rows; of its bill the search knows more."""
@@ -373,9 +397,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.best_score_, self.best_cost_ = point.score, point.cost
         self.tuned_params_, self.expected_cost_ = found.params, found.expected
         self.best_bound_ = max(point.cost, found.bound)
-        if point.cost == found.bill == 0 and self.budget > 0 and self.frontier_.cost.max() > 0:
+        free = point.cost == found.bill == 0 and self._prices is None
+        if free and self._most > 0 and self.frontier_.cost.max() > 0:
             warnings.warn(
-                f"budget={self.budget:g}: the best model within it buys nothing. The cheapest that buys costs "
+                f"budget={self._most:g}: the best model within it buys nothing. The cheapest that buys costs "
                 f"{self.frontier_.cost[self.frontier_.cost > 0].min():g} on average.",
                 WorthwhileWarning,
                 stacklevel=3,

@@ -66,9 +66,13 @@ class Deciding:
         """
         model: Any = self
         model._check_fitted()
-        found, twin = self._errors_of(errors), copy.copy(self)
-        twin._decides = found
-        vars(twin)["policy_"] = self.policy_.deciding(found)  # as it is: dressed already
+        return self._with_policy(self.policy_.deciding(self._errors_of(errors)))
+
+    def _with_policy(self, policy: Policy) -> Self:
+        """A copy with a policy that answers otherwise; as it is, since it is dressed already."""
+        twin = copy.copy(self)
+        twin._decides = policy.output.errors
+        vars(twin)["policy_"] = policy
         return twin
 
     def total_cost(self, X: Any, y: Any) -> Floats:

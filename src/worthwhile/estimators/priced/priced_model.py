@@ -326,10 +326,13 @@ class PricedModel(CostAware):
 
     def within(self, budget: Any) -> PricedModel:
         """A copy that never spends more than ``budget`` on a case; as one read from a file."""
-        twin = PricedModel(self.model, self.costs)
         policy = self.policy_.limited(budget_quanta(budget))
         if policy.limit is not None:
             policy.check_budget()
+        return self._with_policy(policy)
+
+    def _with_policy(self, policy: Policy) -> PricedModel:
+        twin = PricedModel(self.model, self.costs)
         twin._restore(policy)
         return twin
 
