@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from worthwhile._messages import some
-from worthwhile.costs import Costs
+from worthwhile.costs import Costs, Errors
 
 MOST_ROWS = 200_000
 
@@ -73,6 +75,87 @@ ClassWeight = Annotated[
         "labels left out. Methods that know no weights are left out.",
     ),
 ]
+
+
+ErrorPrices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--errors",
+        help="Price of a wrong answer, as true:predicted=price; repeat for more, what is left out costs 0. Without "
+        "these options, what the file of --costs says under 'errors:'.",
+    ),
+]
+Worth = Annotated[
+    float | None,
+    typer.Option(
+        help="Price of every wrong answer; for numbers, of one unit of the squared error.",
+        show_default=False,
+    ),
+]
+Refer = Annotated[
+    float | None,
+    typer.Option(
+        help="Price of handing a case to a person: 'refer' is then predicted where that costs least.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class GivenErrors:
+    """What the options and the file of prices say about prices of errors."""
+
+    file: Path | None
+    table: list[str] | None
+    worth: float | None
+    refer: float | None
+
+    def read(self) -> Errors | None:
+        """As far as it is known without the data; options go before the file."""
+        if self.table and self.worth is not None:
+            raise ValueError("--errors and --worth are both given: --worth is for every error.")
+        own = None if self.file is None else Errors.from_yaml(self.file)
+        if self.table:
+            own = Errors(_table(self.table))
+        elif self.worth is not None:
+            own = Errors(worth=self.worth)
+        if self.refer is None:
+            return own
+        if own is None:
+            raise ValueError("--refer is given without prices of errors: add --worth or --errors.")
+        return own.referring(self.refer)
+
+    def fitting(self, y: Any) -> Errors | None:
+        """For a target: with its labels, or by unit of the squared error where it is numbers."""
+        from sklearn.utils.multiclass import type_of_target
+
+        errors = self.read()
+        if errors is None:
+            return None
+        if type_of_target(y) in ("binary", "multiclass"):
+            errors = errors.named(np.unique(y))
+            errors.for_classes(np.unique(y))
+            return errors
+        if errors.worth is not None and errors.refer is None:
+            return Errors(squared=errors.worth)
+        return Errors.of(errors, "squared")
+
+
+def _table(lines: list[str]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for line in lines:
+        labels, _, amount = line.rpartition("=")
+        true, colon, predicted = labels.partition(":")
+        try:
+            price = float(amount)
+        except ValueError:
+            colon = ""
+        if not colon or not true or not predicted:
+            raise ValueError(
+                f"--errors is {line!r}: give it as true:predicted=price, such as ill:well=500."
+            )
+        found.setdefault(true, {})[predicted] = price
+    return found
 
 
 def read_request(

@@ -17,13 +17,17 @@ from worthwhile.cli._options import (
     ClassWeight,
     Data,
     Dates,
+    ErrorPrices,
+    GivenErrors,
     MostRows,
     Positive,
     Prices,
     Query,
+    Refer,
     Scoring,
     Seed,
     Target,
+    Worth,
 )
 from worthwhile.cli._terminal import check_output, explained, notes, out, print_json
 from worthwhile.cli.fit import Task, Wish
@@ -53,6 +57,9 @@ def compare(
     positive: Positive = None,
     class_weight: ClassWeight = None,
     qid: Query = None,
+    errors: ErrorPrices = None,
+    worth: Worth = None,
+    refer: Refer = None,
     categorical: Categorical = None,
     dates: Dates = None,
     rows: MostRows = MOST_ROWS,
@@ -87,6 +94,7 @@ def compare(
             effort=effort,
             random_state=seed,
             verbose=1,
+            errors=GivenErrors(costs, errors, worth, refer).fitting(y),
             **wish.options,
         )
         if output is not None:
@@ -106,23 +114,25 @@ def compare(
 
 def show(found: Any) -> None:
     """The table at the terminal's width: score at each budget, and where the best is nearly reached."""
+    score = "total" if found.in_money else found.score_name
     table = Table(
-        title=f"{found.score_name} at a mean bill of at most ...",
+        title=f"{'total per case' if found.in_money else score} at a mean bill of at most ...",
         caption="chosen on validation, shown on test rows",
     )
     table.add_column("method", no_wrap=True)
     for budget in found.budgets:
         table.add_column(f"{budget:.4g}", justify="right")
-    table.add_column("cost within 1 %", justify="right")
+    table.add_column("at any" if found.in_money else "cost within 1 %", justify="right")
     figures = found.table()
-    best = figures.max()
+    best = figures.min() if found.in_money else figures.max()
     for name, row in figures.iterrows():
         cells = []
         for budget in found.budgets:
-            column = (f"budget {budget:g}", found.score_name)
-            text = f"{row[column]:.3f}"
-            cells.append(Text(text, style="bold" if row[column] >= best[column] else ""))
-        within = row["all budgets", "cost within 0.01"]
+            column = (f"budget {budget:g}", score)
+            text = f"{row[column]:.4g}" if found.in_money else f"{row[column]:.3f}"
+            cells.append(Text(text, style="bold" if row[column] == best[column] else ""))
+        last = ("any budget", "total") if found.in_money else ("all budgets", "cost within 0.01")
+        within = row[last]
         cells.append(Text("-" if within != within else f"{within:.4g}"))
         table.add_row(f"{name} (peer)" if name in found.peers else str(name), *cells)
     out.print(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,17 +19,22 @@ from worthwhile.cli._options import (
     ClassWeight,
     Data,
     Dates,
+    ErrorPrices,
+    GivenErrors,
     Positive,
     Prices,
     Query,
+    Refer,
     Scoring,
     Seed,
     Target,
+    Worth,
     queries_of,
     read_class_weight,
     read_label,
 )
 from worthwhile.cli._terminal import check_output, explained, money, notes, print_json
+from worthwhile.costs import Errors
 
 
 def register(app: typer.Typer) -> None:
@@ -64,6 +70,9 @@ def fit(
     positive: Positive = None,
     class_weight: ClassWeight = None,
     qid: Query = None,
+    errors: ErrorPrices = None,
+    worth: Worth = None,
+    refer: Refer = None,
     time: Annotated[
         float | None,
         typer.Option(help="Seconds after which training of 'budget' begins no further stage."),
@@ -90,6 +99,8 @@ def fit(
 
     A rare class that matters: add --class-weight balanced --scoring f1 --positive sick
 
+    Errors in money: worthwhile fit heart.csv --target disease --costs costs.yaml --errors ill:well=500 --refer 40
+
     Documents to rank: worthwhile fit pages.csv --target relevance --qid query --budget 3
     """
     with explained():
@@ -104,15 +115,21 @@ def fit(
             raise ValueError(
                 f"{special[0]} is given: --method budget is best in right answers or squared error; name another."
             )
-        if method != "budget" and budget is None:
+        given = GivenErrors(costs, errors, worth, refer)
+        priced = given.read() is not None
+        if priced and special:
+            raise ValueError(
+                f"{special[0]} is given, and errors have prices: what is best is the least total."
+            )
+        if method != "budget" and budget is None and not priced:
             raise ValueError(f"--budget is missing: --method {method} needs one.")
         if method != "budget" and time is not None:
             raise ValueError(f"--time is given: only --method budget can stop early, not {method}.")
-        whole = suits(data, method, rows, qid)
+        whole = not priced and suits(data, method, rows, qid)
         task = Task(data, target, costs, categorical, dates, qid, whole)
         X, y, prices = task.read(MOST_ROWS if whole else rows, seed)
         wish = Wish.read(scoring, positive, class_weight, y, task.queries)
-        keeps = Keeps(budget, confidence, seed, time)
+        keeps = Keeps(budget, confidence, seed, time, given.fitting(y))
         model, found = (
             keeps.train(X, y, prices, wish)
             if method == "budget"
@@ -130,8 +147,11 @@ def fit(
             print_json({"model": str(output), **found})
             return
         bill, bound = (money(found[key], prices.unit) for key in ("mean_bill", "bound"))
+        said = f"validation score {found['score']:.4f}"
+        if "total" in found:
+            said = f"total about {money(found['total'], prices.unit)} a case with errors"
         notes.print(
-            f"Wrote {output}: {found['method']}, validation score {found['score']:.4f}, mean bill about {bill} "
+            f"Wrote {output}: {found['method']}, {said}, mean bill about {bill} "
             f"(at most {bound} on new rows with {confidence:.0%} confidence)."
         )
 
@@ -144,6 +164,7 @@ class Keeps:
     confidence: float
     seed: int
     time: float | None
+    errors: Errors | None = None
 
     def train(self, X: Any, y: Any, prices: Any, wish: Wish) -> tuple[Any, dict[str, Any]]:
         """One training that has the whole frontier, and what it says about the point in use."""
@@ -152,12 +173,13 @@ class Keeps:
         model = make_method("budget", X, y, prices, self.seed)
         model.set_params(
             budget=self.budget, confidence=self.confidence, time_limit=self.time,
-            cross_validated=True, verbose=1,
+            cross_validated=True, verbose=1, errors=self.errors,
         )  # fmt: skip
         line = model.fit(X, y, sample_weight=wish.weight).frontier_.iloc[model.point_]
         return model.set_params(verbose=0), {
             "method": "budget", "score": float(line["score"]), "mean_bill": float(line["cost"]),
             "bound": float(line["bound"]), "params": {"max_stages": model.training_stages_},
+            **({"total": float(line["total"])} if "total" in line else {}),
         }  # fmt: skip
 
     def search(
@@ -168,16 +190,30 @@ class Keeps:
 
         name = method
         if method == "auto":
-            name = _best_method(X, y, prices, self.budget, self.seed, wish)
+            name = self._best_method(X, y, prices, wish)
         estimator = make_method(name, X, y, prices, self.seed, qid=wish.qid, weight=wish.weight)
         search = BudgetSearchCV(
-            estimator, self.budget, confidence=self.confidence, scoring=wish.scoring, positive=wish.positive, verbose=1
+            estimator, self.budget, confidence=self.confidence, scoring=wish.scoring, positive=wish.positive, verbose=1,
+            errors=self.errors,
         )  # fmt: skip
         search.fit(X, y, sample_weight=wish.weight, qid=wish.qid)
         return search, {
             "method": name, "score": search.best_score_, "mean_bill": search.expected_cost_,
             "bound": search.best_bound_, "params": search.tuned_params_,
+            **({} if self.errors is None else {"total": -search.best_score_}),
         }  # fmt: skip
+
+    def _best_method(self, X: Any, y: Any, prices: Any, wish: Wish) -> str:
+        from worthwhile.frontier import compare
+
+        notes.print("Comparing methods to choose one.")
+        budget = math.inf if self.budget is None else self.budget
+        reported = None if self.budget is None else [self.budget]
+        found = compare(
+            X, y, prices, "ours", reported, n_splits=2, effort=5, random_state=self.seed, verbose=1,
+            errors=self.errors, **wish.options,
+        )  # fmt: skip
+        return found.best(budget).method
 
 
 @dataclass
@@ -273,13 +309,3 @@ class Wish:
         return {
             "scoring": self.scoring, "positive": self.positive, "sample_weight": self.weight, "qid": self.qid,
         }  # fmt: skip
-
-
-def _best_method(X: Any, y: Any, prices: Any, budget: float, seed: int, wish: Wish) -> str:
-    from worthwhile.frontier import compare
-
-    notes.print("Comparing methods to choose one.")
-    found = compare(
-        X, y, prices, "ours", [budget], n_splits=2, effort=5, random_state=seed, verbose=1, **wish.options
-    )  # fmt: skip
-    return found.best(budget).method

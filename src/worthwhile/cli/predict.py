@@ -86,6 +86,8 @@ def predict(
 ) -> None:
     """Predict every row of a file: prediction, probability of each class, bill, what was bought.
 
+    Where errors have prices, the total to expect as well: the bill and the expected price of the error.
+
     Example: worthwhile predict model.worthwhile patients.csv --id patient -o answers.csv --budget 25
 
     To miss fewer of the sick: add --positive sick --threshold 0.2
@@ -103,6 +105,9 @@ def predict(
             print_json(summary | {"output": str(output)})
         else:
             bill = money(summary["mean_bill"], estimator.costs_.unit)
+            if "mean_expected_total" in summary:
+                total = money(summary["mean_expected_total"], estimator.costs_.unit)
+                bill += f", {total} with the errors to expect"
             notes.print(f"Wrote {summary['rows']:,} predictions to {output}; mean bill {bill}.")
 
 
@@ -144,7 +149,7 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
 
     from worthwhile.cli._tables import CHUNK, read_chunks
 
-    rows, spent, dearest = 0, 0.0, 0.0
+    rows, spent, dearest, expected = 0, 0.0, 0.0, 0.0
     texts = [*as_text(estimator), *([how.row_id] if how.row_id else [])]
     with progress("predicting", None, transient=True) as advance:
         # The rows of a query are needed together.
@@ -157,8 +162,10 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
             rows += len(frame)
             spent += float(answers["cost"].sum())
             dearest = max(dearest, float(answers["cost"].max()))
+            expected += float(answers.get("expected_total", np.zeros(1)).sum())
             advance(len(frame))
-    return {"rows": rows, "mean_bill": spent / rows, "dearest_bill": dearest}
+    found = {"rows": rows, "mean_bill": spent / rows, "dearest_bill": dearest}
+    return found | ({"mean_expected_total": expected / rows} if expected else {})
 
 
 def _answers(estimator: Any, frame: Any, path: Path, how: Output) -> dict[str, Any]:
@@ -178,6 +185,10 @@ def _answers(estimator: Any, frame: Any, path: Path, how: Output) -> dict[str, A
             answers["prediction"] = classes[_cut(shares, *how.cut)]
         answers |= {f"P({label})": share for label, share in zip(classes, shares.T, strict=True)}
     answers["cost"] = estimator.cost(X, **request)
+    output = estimator.policy_.output
+    if output.errors is not None and output.classes is not None and how.cut is None:
+        raw = estimator._run(X, billed=False, **request).raw
+        answers["expected_total"] = answers["cost"] + output.expected(raw).min(axis=1)
     if how.bought:
         answers["bought"] = _lists(estimator.acquired(X, **request), estimator.costs_.features)
     return answers

@@ -13,10 +13,14 @@ from worthwhile.cli._options import (
     Categorical,
     Data,
     Dates,
+    ErrorPrices,
+    GivenErrors,
     MostRows,
     Prices,
+    Refer,
     Seed,
     Target,
+    Worth,
 )
 from worthwhile.cli._terminal import check_output, explained, notes
 from worthwhile.cli.fit import Task
@@ -41,6 +45,9 @@ def report(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "What accuracy costs",
+    errors: ErrorPrices = None,
+    worth: Worth = None,
+    refer: Refer = None,
     categorical: Categorical = None,
     dates: Dates = None,
     rows: MostRows = MOST_ROWS,
@@ -52,14 +59,16 @@ def report(
     Example: worthwhile report heart.csv --target disease --costs costs.yaml --from heart.json
     """
     from worthwhile.frontier import Comparison, compare
+    from worthwhile.metrics import TotalCost
     from worthwhile.report import check_ready, summarise, write_report
 
     with explained():
         check_ready()
         check_output(output, force=force)
         X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
+        own = GivenErrors(costs, errors, worth, refer).fitting(y)
         if comparison is None:
-            found = compare(X, y, prices, random_state=seed, verbose=1)
+            found = compare(X, y, prices, random_state=seed, verbose=1, errors=own)
         else:
             try:
                 found = Comparison.from_dict(json.loads(comparison.read_text(encoding="utf-8")))
@@ -68,7 +77,8 @@ def report(
                     f"{comparison} is not the output of 'worthwhile compare -o'."
                 ) from None
         summary = summarise(
-            found, X, y, prices, title=title, settings={"data": data.name, "seed": seed}
-        )
+            found, X, y, prices, title=title, settings={"data": data.name, "seed": seed},
+            scoring=TotalCost(own) if own is not None and found.in_money else None,
+        )  # fmt: skip
         write_report(summary, output)
         notes.print(f"Wrote {output}: open it in a browser.")

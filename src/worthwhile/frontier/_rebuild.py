@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import is_classifier
+
 from worthwhile.frontier._compare import _read
 from worthwhile.frontier._comparison import Choice
+from worthwhile.frontier._errors import decided, in_sweeps, read_errors
 from worthwhile.frontier._measure import train
 from worthwhile.frontier._methods import Task, read_methods
 from worthwhile.frontier._stages import cut
 
 
 def train_choice(
-    choice: Choice, X: Any, y: Any, costs: Any = None, random_state: int = 0, *, qid: Any = None
-) -> Any:
+    choice: Choice, X: Any, y: Any, costs: Any = None, random_state: int = 0, *, qid: Any = None,
+    errors: Any = None,
+) -> Any:  # fmt: skip
     """Fit the model that a comparison chose, on all the rows given.
 
     Parameters
     ----------
     choice : Choice
         From ``Comparison.best(budget=...)``; parameters and stage are those of the first split.
-    X, y, costs, qid
+    X, y, costs, qid, errors
         As for :func:`~worthwhile.compare`.
     random_state : int, default=0
         Seed of the method.
@@ -45,7 +49,9 @@ def train_choice(
         return None
     rows, _, _ = _read(X, y, costs, qid)
     estimator = make_method(choice.method, X, y, costs, random_state, qid=qid)
-    return cut(train(estimator, point.params, rows), point.stage, point.case_budget)
+    prices = read_errors(errors, y, classes=is_classifier(estimator), scoring=None, qid=qid)
+    model = train(in_sweeps(estimator, prices), point.params, rows)
+    return decided(cut(model, point.stage, point.case_budget), prices)
 
 
 def make_method(

@@ -91,7 +91,8 @@ class Folds:
         for number in np.unique(self.part):
             seen, held = np.flatnonzero(self.part != number), np.flatnonzero(self.part == number)
             X, y = _safe_indexing(self.X, seen), self.y[seen]
-            model = train_choice(choice, X, y, self.costs, self.seed)
+            errors = getattr(self.scoring, "errors", None)
+            model = train_choice(choice, X, y, self.costs, self.seed, errors=errors)
             rows = _safe_indexing(self.X, held)
             judged = model if model is not None else self._prior(y)
             scorer = check_scoring(judged, self.scoring)
@@ -156,6 +157,10 @@ def scoring_of(comparison: Comparison, scoring: Any) -> Any:
     """The scorer that a comparison was made with, by its name where none is given."""
     if scoring is not None:
         return scoring
+    if comparison.in_money:
+        raise ValueError(
+            "comparison has totals: give the prices of errors, scoring=TotalCost(errors)."
+        )
     known = {"accuracy": "accuracy", "R2": "r2"}.get(comparison.score_name, comparison.score_name)
     if known not in get_scorer_names():
         raise ValueError(

@@ -12,6 +12,7 @@ import numpy as np
 import worthwhile
 from worthwhile.estimators.reading import column_names
 from worthwhile.frontier import Comparison
+from worthwhile.metrics import TotalCost
 from worthwhile.report._models import (
     Folds,
     Measured,
@@ -96,7 +97,7 @@ def summarise(
         "title": title,
         "headline": _headline([models[i] for i in shown], resolved, comparison.score_name),
         "unit": resolved.unit,
-        "score_name": comparison.score_name,
+        "score_name": "minus the total per case" if comparison.in_money else comparison.score_name,
         "full_cost": resolved.total,
         "methods": [_method(comparison, name) for name in comparison.methods],
         "models": [_model(models[i], folds, resolved, rows, names) for i in shown],
@@ -113,6 +114,13 @@ def summarise(
 
 def _headline(models: Sequence[Measured], costs: worthwhile.Costs, score_name: str) -> str:
     """What is nearly as good as the best, and what share of the whole price it costs."""
+    if score_name == TotalCost.name:
+        least, free = max(models, key=lambda m: m.score), min(models, key=lambda m: m.cost)
+        unit = f" {costs.unit}" if costs.unit else ""
+        return (
+            f"{-least.score:.2f}{unit} a case in all: {least.cost:.2f} for tests, {-least.score - least.cost:.2f} for "
+            f"errors; without tests errors would cost {-free.score:.2f}."
+        )
     best = max(model.score for model in models)
     cheap = min((m for m in models if m.score >= best - NEARLY), key=lambda m: m.cost)
     unit, share = f" {costs.unit}" if costs.unit else "", cheap.cost / (costs.total or 1.0)
