@@ -76,12 +76,17 @@ class Memory(threading.Thread):
         return {name: round(self.most[name] - self.first[name], 2) for name in self.most}
 
 
-def ours(path: Path, trees: int) -> dict[str, float]:
+def ours(path: Path, trees: int, threads: int) -> dict[str, float]:
     from worthwhile import GreedyMiserRegressor, ParquetTable, warm_up
 
     warm_up()
     model = GreedyMiserRegressor(
-        0.0, n_rounds=trees, max_depth=6, learning_rate=0.1, validation_fraction=None
+        0.0,
+        n_rounds=trees,
+        max_depth=6,
+        learning_rate=0.1,
+        validation_fraction=None,
+        n_jobs=threads,
     )
     memory = Memory()
     memory.start()
@@ -93,7 +98,7 @@ def ours(path: Path, trees: int) -> dict[str, float]:
     return {"seconds": round(took, 1), "mean squared error": round(loss, 5), **memory.grown()}
 
 
-def lightgbm(path: Path, trees: int) -> dict[str, float]:
+def lightgbm(path: Path, trees: int, threads: int) -> dict[str, float]:
     import lightgbm as lgb
     from pyarrow import parquet
 
@@ -138,7 +143,7 @@ def lightgbm(path: Path, trees: int) -> dict[str, float]:
     target = file.read(columns=["target"])["target"].to_numpy()
     params = {
         "objective": "regression", "max_depth": 6, "num_leaves": 64, "learning_rate": 0.1,
-        "max_bin": 255, "min_data_in_leaf": 20, "verbose": -1, "num_threads": 2,
+        "max_bin": 255, "min_data_in_leaf": 20, "verbose": -1, "num_threads": threads,
     }  # fmt: skip
     data = lgb.Dataset(Groups(), target, params=params, free_raw_data=True)
     data.construct()
@@ -156,7 +161,7 @@ def lightgbm(path: Path, trees: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def check(path: Path, trees: int) -> dict[str, object]:
+def check(path: Path, trees: int, threads: int) -> dict[str, object]:
     """Whether the fit in memory writes the same file."""
     import pandas as pd
 
@@ -165,7 +170,12 @@ def check(path: Path, trees: int) -> dict[str, object]:
     frame = pd.read_parquet(path)
     target = frame.pop("target")
     model = GreedyMiserRegressor(
-        0.0, n_rounds=trees, max_depth=6, learning_rate=0.1, validation_fraction=None
+        0.0,
+        n_rounds=trees,
+        max_depth=6,
+        learning_rate=0.1,
+        validation_fraction=None,
+        n_jobs=threads,
     )
     memory = Memory()
     memory.start()
@@ -184,6 +194,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--trees", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--check", action="store_true", help="compare with the fit in memory")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     parser.add_argument(
@@ -191,7 +202,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.side:
-        print(json.dumps(SIDES[options.side](options.file, options.trees)))
+        print(json.dumps(SIDES[options.side](options.file, options.trees, options.threads)))
         return
     with tempfile.TemporaryDirectory() as folder:
         path = options.file or Path(folder) / "cases.parquet"
@@ -199,12 +210,19 @@ def main() -> None:
             write(path, options.rows, options.features)
         size = path.stat().st_size / 1e9
         print(
-            f"{options.rows:,} x {options.features}, {size:.1f} GB, {options.trees} trees",
+            f"{options.rows:,} x {options.features}, {size:.1f} GB, {options.trees} trees, {options.threads} threads",
             flush=True,
         )
         for side in ["ours", "lightgbm", *(["check"] if options.check else [])]:
             command = [sys.executable, "-m", "benchmarks.speed.out_of_core", "--side", side]
-            command += ["--file", str(path), "--trees", str(options.trees)]
+            command += [
+                "--file",
+                str(path),
+                "--trees",
+                str(options.trees),
+                "--threads",
+                str(options.threads),
+            ]
             done = subprocess.run(command, capture_output=True, text=True)
             print(f"{side:10s}", done.stdout.strip() or done.stderr[-2000:], flush=True)
 

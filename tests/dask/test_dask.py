@@ -78,6 +78,17 @@ def test_frames_with_categories_dates_and_fees(client, tmp_path):
     assert fitted.columns_ == expected.columns_
 
 
+def test_validation_rows_in_memory(client, tmp_path):
+    X, y = frame(6)
+    held = (X[30_000:], two(y[30_000:]))
+    model = classifier(costs=fees(), n_rounds=30, patience=2, learning_rate=0.8)
+    expected = model.fit(X[:30_000], two(y[:30_000]), validation=held)
+    parts = dd.from_pandas(X[:30_000], npartitions=3)
+    fitted = on_dask(model, client).fit(parts, two(y[:30_000]), validation=held)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert fitted.trace_["validation_loss"].notna().all()
+
+
 def test_partitions_that_a_filter_left_empty(client, tmp_path):
     X, y = frame(2)
     X["g"], X["row"] = y, np.arange(N)
@@ -145,11 +156,12 @@ def test_parameters_clone_and_pickle(client):
 def test_what_is_not_there_is_refused_by_name(client):
     X, y, _ = table(0, 100)
     model, X = on_dask(regressor(), client), da.from_array(X)
-    for how in ({"validation": (X, y)}, {"qid": y}):
-        with pytest.raises(
-            NotImplementedError, match=f"{next(iter(how))} is not there for training"
-        ):
-            model.fit(X, y, **how)
+    with pytest.raises(NotImplementedError, match="qid is not there for training"):
+        model.fit(X, y, qid=y)
+    with pytest.raises(
+        TypeError, match="validation is a collection of Dask: give a table in memory"
+    ):
+        model.fit(X, y, validation=(X, y))
     with pytest.raises(NotImplementedError, match="calibrate is not there"):
         on_dask(classifier(calibrate="isotonic"), client).fit(X, two(y))
 

@@ -87,7 +87,7 @@ class _OnDask:
         """Write the model as the local estimator would, byte for byte."""
         self.to_local().save(path)
 
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _train(self, X: Any, y: Any, sample_weight: Any, *more: Any) -> Self:
         """Bring targets and weights here, and have the workers train."""
         name = type(self).__name__
         check_table(X, name)
@@ -100,15 +100,15 @@ class _OnDask:
         weights = values_of(client, sample_weight, "sample_weight")
         if targets is None:
             raise ValueError("y is None: give the targets.")
-        job = self._job(client, model, X, targets, weights)
+        job = self._job(client, model, X, targets, weights, *more)
         fitted = Gang(client, job, float(self.timeout), int(self.restarts)).fit()
         own = {name: getattr(self, name) for name in (*OWN, "client")}
         # At the end: what is refused leaves all as it was.
         vars(self).update({**vars(fitted), **own})
         return self
 
-    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
-        """What the workers do."""
+    def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
+        """What the workers do, from targets, weights and what else ``fit`` was given."""
         raise NotImplementedError
 
     # Lazily ---------------------------------------------------------------------------------------
@@ -164,16 +164,24 @@ class _SharedRows(_OnDask):
             NaN is a missing value. Partitions of any size, empty ones too.
         y, sample_weight : Dask array or series, or array (n,)
             Targets (labels, of a classifier) and weights, in the order of the rows.
-        qid, validation : None
-            Not there; use ``validation_fraction``.
+        validation : (X, y), optional
+            Rows to choose the best round on: a table in memory, of numpy or pandas.
+        qid : None
+            Not there.
         """
-        refuse_what_is_not_there(self._unfitted(), validation, qid)
-        return self._train(X, y, sample_weight)
+        refuse_what_is_not_there(self._unfitted(), qid)
+        if validation is not None and any(hasattr(part, "dask") for part in validation):
+            raise TypeError(
+                "validation is a collection of Dask: give a table in memory, X.compute() and y.compute(), or use "
+                "validation_fraction."
+            )
+        return self._train(X, y, sample_weight, validation)
 
-    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
+    def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
+        y, weight, validation = rows
         table = Table(client, X, model)
         _check_length(sum(table.lengths), y)
-        return SharedRows(table, plan_fit(model, y, weight, table.costs, 1))
+        return SharedRows(table, plan_fit(model, y, weight, table.costs, 1, validation))
 
 
 class _SharedWork(_OnDask):
@@ -201,7 +209,8 @@ class _SharedWork(_OnDask):
                 )
         return self._train(X, y, sample_weight)
 
-    def _job(self, client: Client, model: Any, X: Any, y: Any, weight: Any) -> Job:
+    def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
+        y, weight = rows
         parts = client.compute(partitions(X))
         _check_length(sum(client.gather(client.map(len, parts, pure=False))), y)
         state = getattr(model, "random_state", None)
@@ -232,7 +241,7 @@ class DaskGreedyMiserRegressor(_SharedRows, GreedyMiserRegressor):
     Notes
     -----
     Not there yet: ``lam="auto"``, ``warm_start``, the losses "absolute", "quantile" and "lambdarank" and
-    losses of one's own, ``scoring`` by a function or by NDCG, ``validation``, ``qid``. They are refused.
+    losses of one's own, ``scoring`` by a function or by NDCG, ``calibrate``, ``qid``. They are refused.
     Targets and weights, one number per row each, pass through the client; features do not.
 
     Examples

@@ -30,14 +30,18 @@ class SharedRows:
         plan = self._plan.among(max(1, used))
         held: Sequence[Part | None] = plan.held or [None] * len(plan.train)
         return [
-            (plan.model, plan.costs, parts, [self._pieces(part) for part in parts])
+            (plan.model, plan.costs, parts, [self._pieces(parts[0]), self._held(parts[1])])
             for parts in zip(plan.train, held, strict=True)
         ]
 
-    def _pieces(self, part: Part | None) -> Any:
+    def _held(self, part: Part | None) -> Any:
+        """The same of rows held out, which may have been given apart."""
+        if part is None or self._plan.validation is None:
+            return None if part is None else self._pieces(part)
+        return [self._plan.validation[part.rows]], [slice(None)]
+
+    def _pieces(self, part: Part) -> Any:
         """Partitions, with the places to take from them, of some rows."""
-        if part is None:
-            return None
         pieces = self._table.pieces(part.rows)
         return [self._table.parts[number] for number, _ in pieces], [where for _, where in pieces]
 

@@ -60,12 +60,15 @@ class Plan:
         What each rank trains on. Shares begin at multiples of 16,384 rows, as sums of losses are made.
     held : list of Part, or None
         What each rank holds out.
+    validation : array (v, d), or None
+        Validation rows, where they were given: ``held`` then counts these instead of the training rows.
     """
 
     model: Miser
     costs: Costs
     train: list[Part]
     held: list[Part] | None
+    validation: Array | None = None
 
     def among(self, n_ranks: int) -> Plan:
         """The same rows shared among another number of ranks."""
@@ -82,7 +85,7 @@ def _whole(parts: list[Part]) -> tuple[Indices, Floats, Floats | None]:
     )  # fmt: skip
 
 
-def refuse_what_is_not_there(model: Miser, validation: Any = None, qid: Any = None) -> None:
+def refuse_what_is_not_there(model: Miser, qid: Any = None) -> None:
     """Refuse what only a local fit can do, before any work."""
     loss = model.loss if isinstance(model.loss, str) else "an object"
     wrong = {
@@ -94,7 +97,6 @@ def refuse_what_is_not_there(model: Miser, validation: Any = None, qid: Any = No
         "calibrate": bool(getattr(model, "calibrate", None)),
         "errors": getattr(model, "errors", None) is not None,
         "qid": qid is not None,
-        "validation": validation is not None,
     }
     for name, found in wrong.items():
         if found:
@@ -105,7 +107,9 @@ def refuse_what_is_not_there(model: Miser, validation: Any = None, qid: Any = No
             )
 
 
-def plan_fit(model: Miser, y: Any, sample_weight: Any, costs: Costs, n_ranks: int) -> Plan:
+def plan_fit(
+    model: Miser, y: Any, sample_weight: Any, costs: Costs, n_ranks: int, validation: Any = None
+) -> Plan:
     """Read targets and weights, hold rows out, and share the rows among the ranks.
 
     Parameters
@@ -118,6 +122,8 @@ def plan_fit(model: Miser, y: Any, sample_weight: Any, costs: Costs, n_ranks: in
         Prices of the columns that are trained on.
     n_ranks : int
         Processes.
+    validation : (X, y), optional
+        Validation rows, in memory.
 
     Examples
     --------
@@ -134,14 +140,15 @@ def plan_fit(model: Miser, y: Any, sample_weight: Any, costs: Costs, n_ranks: in
     model._begin()
     rows = np.arange(len(y))[:, None]
     _, y = check_X_y(rows, y, multi_output=False, ensure_min_samples=2)
-    training = model._training_of(rows, y, costs, sample_weight)
+    training = model._training_of(rows, y, costs, sample_weight, validation)
     loss = model._loss(training.y, training.weight)  # refuses targets that do not suit it
     loss.base()
     held = None
     if training.X_held is not None and training.y_held is not None:
-        held = _shares(training.X_held[:, 0], training.y_held, training.weight_held, n_ranks)
+        numbers = training.X_held[:, 0] if validation is None else np.arange(len(training.X_held))
+        held = _shares(numbers, training.y_held, training.weight_held, n_ranks)
     train = _shares(training.X[:, 0], training.y, training.weight, n_ranks)
-    return Plan(model, costs, train, held)
+    return Plan(model, costs, train, held, None if validation is None else training.X_held)
 
 
 def _shares(rows: Indices, y: Floats, weight: Floats | None, n_ranks: int) -> list[Part]:

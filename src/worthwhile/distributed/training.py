@@ -46,9 +46,10 @@ class Shard:
     def of(cls, plan: Plan, rank: int, take: Callable[[npt.NDArray[np.int64]], Array]) -> Shard:
         """That of one rank; ``take(rows)`` gives the values of some rows."""
         train, held = plan.train[rank], None if plan.held is None else plan.held[rank]
+        values = take if plan.validation is None else plan.validation.__getitem__
         return cls(
             plan.model, plan.costs, train, held, take(train.rows),
-            None if held is None else take(held.rows),
+            None if held is None else values(held.rows),
         )  # fmt: skip
 
 
