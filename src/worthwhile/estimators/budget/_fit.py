@@ -128,16 +128,14 @@ class Workshop:
         self, table: Table, payoff: Payoff, shop: Shop, shape: Shape, stages: Stages,
         threads: Threads,
     ) -> None:  # fmt: skip
-        seed = shape.seed
-        search = Search(table, payoff, shop, threads, shape)
-        prices = shop.costs.flat.alone
-        alike = len(np.unique(prices[prices > 0])) <= 1
-        lists = {tuple(search.forward(POWERS[0])): None}
-        for power in POWERS[1:]:
-            if stages.go("lists") and not alike:
-                lists.setdefault(tuple(search.forward(power)))
-        split = find_parts(table, payoff, shop, threads, seed) if stages.go("parts") else None
-        sets = _sets_of(shop, search, list(lists))
+        seed, every = shape.seed, shop.all_sets()
+        lists: list[tuple[Columns, ...]] = []
+        if every is None:
+            search = Search(table, payoff, shop, threads, shape)
+            lists = _lists_of(search, stages)
+        parts_wanted = stages.go("parts") and every is None
+        split = find_parts(table, payoff, shop, threads, seed) if parts_wanted else None
+        sets = _sets_of(shop, search, lists) if every is None else dict.fromkeys(every)
         if split is not None:
             sets.setdefault(split[0])
         prior = np.broadcast_to(table.prior, (table.n_rows, table.n_outputs))
@@ -185,6 +183,17 @@ class Workshop:
     def join(self, induction: Induction, points: Points) -> Library:
         """Nodes and choices in one set of arrays."""
         return join_tables(self._table, self._nodes, induction, points)
+
+
+def _lists_of(search: Search, stages: Stages) -> list[tuple[Columns, ...]]:
+    """Lists by gain per price, and by gain alone and in between where prices differ."""
+    prices = search.shop.costs.flat.alone
+    alike = len(np.unique(prices[prices > 0])) <= 1
+    lists = {tuple(search.forward(POWERS[0])): None}
+    for power in POWERS[1:]:
+        if stages.go("lists") and not alike:
+            lists.setdefault(tuple(search.forward(power)))
+    return list(lists)
 
 
 def _sets_of(shop: Shop, search: Search, lists: list[tuple[Columns, ...]]) -> dict[Columns, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ from worthwhile.estimators.budget._payoff import Payoff
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-ROWS = 4000
-"""Rows on which choices are made, and as many others to judge them by, where there are more."""
+ROWS, MORE_ROWS = 4000, 8000
+"""Rows on which choices are made, and others to judge them by, where there are more; of few nodes more."""
 
 EDGES = 24
 """Edges of a node at most; the empty set has one to every other."""
@@ -33,6 +34,13 @@ CAUTION = 0.5
 
 RATES = 24
 """Worths of money for which choices are made, besides none."""
+
+GAP, ROUNDS = 0.1, 4
+"""Where mean bills of neighbours differ by more than this share, worths between theirs are tried, so often."""
+
+
+Task = tuple[float, float]
+"""What a unit of money is worth, and the price up to which sets are allowed."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Induction:
         self, table: Table, payoff: Payoff, nodes: list[Node], lists: list[list[int]],
         price: Floats, evaluation: float, threads: Threads, seed: int,
     ) -> None:  # fmt: skip
-        own, fresh = _deal(table, seed)
+        own, fresh = _deal(table, seed, int(np.clip(120_000 // len(nodes), ROWS, MORE_ROWS)))
         self.payoff, self._judge = payoff.part(own), payoff.part(fresh)
         self._share = self.payoff.weight / self.payoff.weight.sum()
         self.price = price
@@ -92,9 +100,11 @@ class Induction:
         self._fresh = Tables(self._right, _stack(c.fresh for c in self.cells), *rest)
 
     def _edges(self, node: int, lists: list[list[int]]) -> list[int]:
-        """Larger sets that are gone to from here: the next few on every list."""
+        """Larger sets that are gone to from here: the next few on every list, all where there is none."""
         if node == 0:
             return list(range(1, len(self.member)))
+        if not lists:
+            return [n for n, columns in enumerate(self.member) if self.member[node] < columns]
         found: dict[int, None] = {}
         for step in range(3):
             for order in lists:
@@ -120,8 +130,16 @@ class Induction:
 
     def points(self, threads: Threads) -> Points:
         """Policies for every worth of money, with all sets and with the cheaper ones alone."""
-        tasks = [(rate, cap) for cap in self._caps() for rate in self.rates()]
-        found = list(threads.map(lambda task: self._solve(*task), tasks))
+        tasks, found = list[Task](), list[Any]()
+
+        def solve(new: list[Task]) -> None:
+            tasks.extend(new)
+            found.extend(threads.map(lambda task: self._solve(*task), new))
+
+        solve([(float(rate), float(cap)) for cap in self._caps() for rate in self.rates()])
+        for _ in range(ROUNDS):
+            bill, worth = np.array([f[1] for f in found]), np.array([f[2] for f in found])
+            solve(between(tasks, bill, pareto(bill, worth)))
         chosen = pareto(np.array([f[1] for f in found]), np.array([f[2] for f in found]))
         return Points(
             np.array([found[i][0] for i in chosen]),
@@ -189,20 +207,44 @@ class Induction:
         )
 
 
-def _deal(table: Table, seed: int) -> tuple[Array, Array]:
-    """Rows to make choices on, and others to judge them by: those held out, or any that are left.
+def _deal(table: Table, seed: int, most: int) -> tuple[Array, Array]:
+    """Rows to make choices on, ``most`` of them, and others to judge them by: those held out, or any that are left.
 
     Where none are, they judge themselves.
     """
     order = np.random.default_rng(seed).permutation(table.n_pool)
-    own = np.sort(order[:ROWS])
+    most = max(
+        min(most, len(order) - ROWS), ROWS
+    )  # some are left to judge by, before there are more
+    own = np.sort(order[:most])
     if table.n_pool < table.n_rows:
         return own, np.arange(table.n_pool, table.n_rows)
-    return own, np.sort(order[ROWS : 2 * ROWS]) if len(order) > ROWS else own
+    return own, np.sort(order[most : most + ROWS]) if len(order) > most else own
 
 
 def _stack(cells: Any) -> Array:
     return np.ascontiguousarray(list(cells), dtype=np.int32)
+
+
+def between(tasks: list[Task], bill: Floats, front: list[int]) -> list[Task]:
+    """Worths of money that may close the gaps of a front, for the price limits of either side and for none."""
+    rates, caps = np.array(tasks).T
+    found: dict[Task, None] = {}
+    for low, high in itertools.pairwise(front):
+        if bill[high] - bill[low] <= GAP * bill[high]:
+            continue
+        middle = (bill[low] + bill[high]) / 2
+        for cap in dict.fromkeys([caps[low], caps[high], caps.max()]):
+            own = np.flatnonzero(caps == cap)
+            own = own[np.argsort(rates[own], kind="stable")]
+            over = int(np.argmax(bill[own] <= middle))  # the first rate at which less is bought
+            if over == 0:
+                continue
+            few, many = rates[own[over]], rates[own[over - 1]]
+            rate = float(np.sqrt(few * many)) if many > 0 else float(few) / 2
+            if few > 1.01 * many:
+                found.setdefault((rate, float(cap)))
+    return [task for task in found if task not in set(tasks)]
 
 
 def pareto(bill: Floats, worth: Floats) -> list[int]:

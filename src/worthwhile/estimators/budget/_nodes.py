@@ -20,6 +20,9 @@ Columns = frozenset[int]
 TRIAL_ROWS, TRIAL_TREES = 2000, 12
 """Rows and trees of the forests that say which kind suits a set."""
 
+ALL_TRIALS = 100_000
+"""Rows of the trials of all sets together: where there are few sets, each may have more."""
+
 ROWS_PER_COLUMN = 1500
 """A tree on few columns needs no more rows than so many for each, and for one more."""
 
@@ -38,7 +41,8 @@ def grow_nodes(
     table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads
 ) -> list[Node]:
     """A forest for each set, side by side."""
-    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:TRIAL_ROWS])
+    most = max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
+    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:most])
     trial = table.part(rows) if len(rows) < table.n_rows else table
     judge = payoff.part(rows)
 

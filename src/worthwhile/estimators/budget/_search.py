@@ -24,6 +24,9 @@ AT_A_TIME = 4
 STEPS = 12
 """Steps that are searched; what is left then keeps the order of its last gains."""
 
+FEW_SETS = 32
+"""Up to so many sets that can be had at all (five purchases), none is searched for: every one is a node."""
+
 LEAST = 1e-4
 """What a purchase counts for that adds nothing: of such the cheaper comes first."""
 
@@ -76,6 +79,18 @@ class Shop:
         if self._bound:
             larger = [self.closed(columns) for columns in larger]
         return list(dict.fromkeys(larger))
+
+    def all_sets(self) -> list[Columns] | None:
+        """Every set that purchases lead to, from the free one on; None where they are not few."""
+        found = {self.free: None}
+        for have in (waiting := [self.free]):
+            for larger in self.steps(have):
+                if larger not in found:
+                    found[larger] = None
+                    waiting.append(larger)
+            if len(found) > FEW_SETS:
+                return None
+        return list(found)
 
 
 class Search:
