@@ -160,7 +160,7 @@ def cells(codes, targets, handicap, least, most, needed):
     return {frozenset(part.tolist()) for part in parts}
 
 
-def induce(payoff, cell, first, edges, allowed, rate, prior, caution):
+def induce(payoff, cell, first, edges, allowed, rate, prior, caution, stops):
     """Choice of every cell: an edge (node, target, price) by number, -1 to stop; and the values."""
     n = payoff.shape[1]
     choice, value = np.full(first[-1], -1), payoff.copy()
@@ -171,7 +171,12 @@ def induce(payoff, cell, first, edges, allowed, rate, prior, caution):
             for number, (source, target, price) in enumerate(edges):
                 if source != node or not allowed[target]:
                     continue
-                gain = value[target] - rate * price - payoff[node]
+                gain = (
+                    (1 - stops) * value[target]
+                    + stops * payoff[target]
+                    - rate * price
+                    - payoff[node]
+                )
                 inside = gain[own == c]
                 estimate = (inside.sum() + prior * gain.mean()) / (len(inside) + prior)
                 spread = (inside**2).mean() - estimate**2 if len(inside) else 0.0
@@ -181,5 +186,7 @@ def induce(payoff, cell, first, edges, allowed, rate, prior, caution):
         for i in range(n):
             if (number := choice[own[i]]) >= 0:
                 _, target, price = edges[number]
-                value[node, i] = value[target, i] - rate * price
+                value[node, i] = (
+                    (1 - stops) * value[target, i] + stops * payoff[target, i] - rate * price
+                )
     return choice, value

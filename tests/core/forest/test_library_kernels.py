@@ -109,8 +109,9 @@ def test_what_does_not_differ_is_not_cut():
     assert len(grow_cells(codes, np.zeros((90, 2)), np.zeros(1), 5, 9, 1.0)[0]) == 1
 
 
+@pytest.mark.parametrize("stops", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(8))
-def test_choices_are_the_slow_ones(seed):
+def test_choices_are_the_slow_ones(seed, stops):
     rng = np.random.default_rng(seed)
     n_nodes, n = 5, 40
     payoff = rng.random((n_nodes, n)) + 0.2 * np.arange(n_nodes)[:, None]
@@ -127,10 +128,23 @@ def test_choices_are_the_slow_ones(seed):
     allowed[3] = seed % 2 == 0
     for rate in (0.01, 0.1, 0.3):
         choice = np.empty(first[-1], dtype=np.int32)
-        induce(library, allowed, rate, 5.0, 0.3, choice)
-        expected, value = naive.induce(payoff, cell, first, edges, allowed, rate, 5.0, 0.3)
+        induce(library, allowed, rate, 5.0, 0.3, stops, choice)
+        expected, value = naive.induce(payoff, cell, first, edges, allowed, rate, 5.0, 0.3, stops)
         assert np.array_equal(choice, expected)
         end, bill = np.empty(n, dtype=np.int32), np.empty(n)
         follow(library, choice, end, bill)
         assert allowed[end].all()
-        np.testing.assert_allclose(payoff[end, np.arange(n)] - rate * bill, value[0])
+        if not stops:
+            np.testing.assert_allclose(payoff[end, np.arange(n)] - rate * bill, value[0])
+
+
+def test_of_purchases_with_the_same_end_the_more_telling_comes_first():
+    payoff = np.array([[0.0] * 4, [0.1] * 4, [0.4] * 4, [1.0] * 4])  # nothing, either of two, both
+    library = Library(
+        payoff, np.zeros((4, 4), dtype=np.int32), np.arange(5), np.array([0, 2, 3, 4, 4]),
+        np.array([1, 2, 3, 3], dtype=np.int32), np.ones(4),
+    )  # fmt: skip
+    for stops, first in ((0.0, 0), (0.02, 1)):
+        choice = np.empty(4, dtype=np.int32)
+        induce(library, np.ones(4, dtype=bool), 0.01, 0.0, 0.0, stops, choice)
+        assert choice[0] == first

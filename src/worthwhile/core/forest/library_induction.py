@@ -21,8 +21,8 @@ Library = group(
 )  # fmt: skip
 
 
-@kernel((Library, "boolean[::1]", "float64", "float64", "float64", "int32[::1]"))
-def induce(library, allowed, rate, prior, caution, choice):
+@kernel((Library, "boolean[::1]", "float64", "float64", "float64", "float64", "int32[::1]"))
+def induce(library, allowed, rate, prior, caution, stops, choice):
     """Fill ``choice`` (cells,) with the edges to take, -1 to stop.
 
     Parameters
@@ -36,6 +36,9 @@ def induce(library, allowed, rate, prior, caution, choice):
         A cell's estimate is drawn to that of its node with the weight of so many rows.
     caution : float
         Standard errors by which an estimate is lowered: what is bought by mistake is paid for.
+    stops : float
+        Chance that a case has to end at the next node, for want of money or of a value: of purchases
+        that lead to the same end, the more telling ones come first.
     """
     n_nodes, n = library.payoff.shape
     value = library.payoff.copy()
@@ -61,7 +64,8 @@ def induce(library, allowed, rate, prior, caution, choice):
             squares[:cells] = 0.0
             total, due = 0.0, rate * library.price[edge]
             for i in range(n):
-                gain = value[target, i] - due - library.payoff[node, i]
+                worth = value[target, i] + stops * (library.payoff[target, i] - value[target, i])
+                gain = worth - due - library.payoff[node, i]
                 sums[library.cell[node, i]] += gain
                 squares[library.cell[node, i]] += gain * gain
                 total += gain
@@ -75,7 +79,9 @@ def induce(library, allowed, rate, prior, caution, choice):
         for i in range(n):
             edge = choice[low + library.cell[node, i]]
             if edge >= 0:
-                value[node, i] = value[library.target[edge], i] - rate * library.price[edge]
+                target = library.target[edge]
+                worth = value[target, i] + stops * (library.payoff[target, i] - value[target, i])
+                value[node, i] = worth - rate * library.price[edge]
 
 
 @kernel((Library, "int32[::1]", "int32[::1]", "float64[::1]"))

@@ -32,6 +32,9 @@ PRIOR = 10.0
 CAUTION = 0.5
 """Standard errors by which estimates are lowered."""
 
+STOPS = 0.02
+"""Chance that a case has to end where it is: so what tells more is bought first, whatever follows."""
+
 RATES = 24
 """Worths of money for which choices are made, besides none."""
 
@@ -158,7 +161,7 @@ class Induction:
     def _solve(self, rate: float, cap: float) -> tuple[Array, float, float]:
         """Choices, mean bill and mean worth."""
         choice = np.empty(int(self.first[-1]), dtype=np.int32)
-        induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, choice)
+        induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, STOPS, choice)
         end, bill = self._follow(self._tables, choice)
         reached = self.worth[end, np.arange(len(end))]
         return choice, float((bill * self._share).sum()), float((reached * self._share).sum())
