@@ -37,6 +37,14 @@ Unavailable = Annotated[
         "--unavailable", help="A feature that is not to be had; may be given several times."
     ),
 ]
+KeyColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        help="Column that tells the cases from each other: models that mix two toss their coin by it.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed.")]
 Categorical = Annotated[
     list[str] | None,
@@ -225,3 +233,17 @@ def queries_of(frame: Any, name: str, path: Path) -> Any:
             f"column {name!r} has {int(frame[name].isna().sum())} empty cells: every row has a query."
         )
     return frame[name]
+
+
+def keys_of(frame: Any, name: str, path: Path) -> list[str]:
+    """The keys of rows, from a column that was read as text."""
+    if name not in frame.columns:
+        raise ValueError(
+            f"--key is {name!r}, and {path} has no such column: its columns are {some(frame.columns)}."
+        )
+    if frame[name].isna().any():
+        row = int(frame[name].isna().to_numpy().argmax())
+        raise ValueError(
+            f"--key is {name!r}, which is empty in row {row} of {path}: a key is what a case keeps."
+        )
+    return [str(key) for key in frame[name]]

@@ -36,6 +36,12 @@ def ask(
             help="Keep the session in this file after every step, and resume it from there."
         ),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="What tells the case from others: models that mix two toss their coin by it."
+        ),
+    ] = None,
     price: Today = None,
     unavailable: Unavailable = None,
     as_json: Annotated[
@@ -58,7 +64,7 @@ def ask(
             fail("standard input is closed, so that nothing can be answered: run it in a terminal.")
         policy = load_policy(model)
         request = read_request(policy.costs, price, unavailable)
-        case = _open(policy, budget, session, request)
+        case = _open(policy, budget, session, {**request, "key": key})
         try:
             _drive(case, session)
         except (KeyboardInterrupt, EOFError):
@@ -81,6 +87,8 @@ def _open(policy: Any, budget: float | None, path: Path | None, request: dict[st
         raise ValueError(
             f"{path} holds a session with its own prices: leave --price and --unavailable out to resume it."
         )
+    if request["key"] is not None:
+        raise ValueError(f"{path} holds a session with its own key: leave --key out to resume it.")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -171,6 +179,7 @@ def _conclude(case: Any, as_json: bool) -> None:
             {
                 "prediction": case.prediction,
                 "probabilities": probabilities,
+                "key": case.key,
                 "spent": case.spent,
                 "ledger": case.ledger.to_records(),
             }

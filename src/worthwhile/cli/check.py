@@ -10,7 +10,7 @@ from rich.table import Table
 
 from worthwhile._messages import some
 from worthwhile.cli._codes import FAILED
-from worthwhile.cli._options import Data, Model
+from worthwhile.cli._options import Data, KeyColumn, Model, keys_of
 from worthwhile.cli._terminal import explained, notes, out, print_json
 
 
@@ -29,6 +29,7 @@ def check(
             show_default=False,
         ),
     ] = None,
+    key: KeyColumn = None,
     trusted: Annotated[
         list[str] | None, typer.Option(help="Type of another library to trust.")
     ] = None,
@@ -46,7 +47,7 @@ def check(
 
     with explained():
         estimator = load(model, trusted=trusted or [])
-        evidence = _read(estimator, data, target)
+        evidence = _read(estimator, data, target, key)
         policy = estimator.policy_
         found = check_promise(
             estimator._promised(), evidence, policy.costs.features, policy.columns
@@ -56,16 +57,16 @@ def check(
             raise typer.Exit(FAILED)
 
 
-def _read(estimator: Any, data: Path, target: str | None) -> Any:
+def _read(estimator: Any, data: Path, target: str | None, key: str | None) -> Any:
     """What the model does with the rows of a file."""
     from worthwhile.cli._tables import read_chunks
     from worthwhile.cli.predict import as_text, features_of
     from worthwhile.promise import Evidence
 
     classes = estimator.policy_.output.classes
-    texts = as_text(estimator)
+    texts = [*as_text(estimator), *([key] if key else [])]
     if target is None:
-        target = _target(estimator, next(iter(read_chunks(data, say=False))), data)
+        target = _target(estimator, next(iter(read_chunks(data, say=False))), data, key)
     if classes is not None and all(type(label) is str for label in classes.tolist()):
         texts = [*texts, target]
     parts, unknown = [], 0
@@ -78,7 +79,8 @@ def _read(estimator: Any, data: Path, target: str | None) -> Any:
         unknown += len(frame) - len(known)
         if len(known):
             X = features_of(estimator, known.drop(columns=[target]), data)
-            parts.append(estimator._evidence(X, known[target].to_numpy()))
+            keys = None if key is None else keys_of(known, key, data)
+            parts.append(estimator._evidence(X, known[target].to_numpy(), keys))
     if not parts:
         raise ValueError(f"column {target!r} of {data} is empty: give rows whose truth is known.")
     if unknown:
@@ -86,13 +88,13 @@ def _read(estimator: Any, data: Path, target: str | None) -> Any:
     return Evidence.joined(parts)
 
 
-def _target(estimator: Any, frame: Any, data: Path) -> str:
+def _target(estimator: Any, frame: Any, data: Path, key: str | None) -> str:
     names = estimator.costs_.feature_names
     if names is None:
         raise ValueError(
             "the model knows its features by number: say which column is the --target."
         )
-    others = [str(name) for name in frame.columns if str(name) not in set(names)]
+    others = [str(name) for name in frame.columns if str(name) not in {*names, key}]
     if len(others) != 1:
         said = f"{some(others)} are no features" if others else "all columns are features"
         raise ValueError(f"{data}: {said}; say which column has the truth with --target.")

@@ -53,6 +53,10 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep everything in this JSON file.")
     ] = None,
+    mix: Annotated[
+        bool,
+        typer.Option("--mix", help="Let every method meet a budget by two models and a share."),
+    ] = False,
     scoring: Scoring = None,
     positive: Positive = None,
     class_weight: ClassWeight = None,
@@ -92,6 +96,7 @@ def compare(
             budgets,
             n_splits=splits,
             effort=effort,
+            mix=mix,
             random_state=seed,
             verbose=1,
             errors=GivenErrors(costs, errors, worth, refer).fitting(y),

@@ -66,6 +66,14 @@ def fit(
     confidence: Annotated[
         float, typer.Option(help="Certainty that new rows keep the budget on average.")
     ] = 0.95,
+    mix: Annotated[
+        bool,
+        typer.Option(
+            "--mix",
+            help="Meet the budget by two models and a share of the cases: chance then decides who gets a test, by "
+            "the --key of predict and ask.",
+        ),
+    ] = False,
     scoring: Scoring = None,
     positive: Positive = None,
     class_weight: ClassWeight = None,
@@ -125,11 +133,13 @@ def fit(
             raise ValueError(f"--budget is missing: --method {method} needs one.")
         if method != "budget" and time is not None:
             raise ValueError(f"--time is given: only --method budget can stop early, not {method}.")
-        whole = not priced and suits(data, method, rows, qid)
+        if mix and budget is None:
+            raise ValueError("--mix is given without --budget: two models are mixed to meet one.")
+        whole = not (priced or mix) and suits(data, method, rows, qid)
         task = Task(data, target, costs, categorical, dates, qid, whole)
         X, y, prices = task.read(MOST_ROWS if whole else rows, seed)
         wish = Wish.read(scoring, positive, class_weight, y, task.queries)
-        keeps = Keeps(budget, confidence, seed, time, given.fitting(y))
+        keeps = Keeps(budget, confidence, seed, time, given.fitting(y), mix)
         model, found = (
             keeps.train(X, y, prices, wish)
             if method == "budget"
@@ -154,6 +164,11 @@ def fit(
             f"Wrote {output}: {found['method']}, {said}, mean bill about {bill} "
             f"(at most {bound} on new rows with {confidence:.0%} confidence)."
         )
+        if "mixed" in found:
+            notes.print(
+                f"Chance decides which of two models a case follows; {found['mixed']:.0%} get the dearer one. Give "
+                "--key to predict and ask."
+            )
 
 
 @dataclass(frozen=True)
@@ -165,6 +180,7 @@ class Keeps:
     seed: int
     time: float | None
     errors: Errors | None = None
+    mix: bool = False
 
     def train(self, X: Any, y: Any, prices: Any, wish: Wish) -> tuple[Any, dict[str, Any]]:
         """One training that has the whole frontier, and what it says about the point in use."""
@@ -173,13 +189,16 @@ class Keeps:
         model = make_method("budget", X, y, prices, self.seed)
         model.set_params(
             budget=self.budget, confidence=self.confidence, time_limit=self.time,
-            cross_validated=True, verbose=1, errors=self.errors,
+            cross_validated=True, verbose=1, errors=self.errors, mix=self.mix,
         )  # fmt: skip
-        line = model.fit(X, y, sample_weight=wish.weight).frontier_.iloc[model.point_]
+        lines = model.fit(X, y, sample_weight=wish.weight).frontier_
+        first, second, share = model.mixture_ or (model.point_, model.point_, 0.0)
+        line = (1 - share) * lines.iloc[first] + share * lines.iloc[second]
         return model.set_params(verbose=0), {
             "method": "budget", "score": float(line["score"]), "mean_bill": float(line["cost"]),
             "bound": float(line["bound"]), "params": {"max_stages": model.training_stages_},
             **({"total": float(line["total"])} if "total" in line else {}),
+            **({"mixed": share} if share else {}),
         }  # fmt: skip
 
     def search(
@@ -194,13 +213,14 @@ class Keeps:
         estimator = make_method(name, X, y, prices, self.seed, qid=wish.qid, weight=wish.weight)
         search = BudgetSearchCV(
             estimator, self.budget, confidence=self.confidence, scoring=wish.scoring, positive=wish.positive, verbose=1,
-            errors=self.errors,
+            errors=self.errors, mix=self.mix,
         )  # fmt: skip
         search.fit(X, y, sample_weight=wish.weight, qid=wish.qid)
+        mixed = {} if search.mixture_ is None else {"mixed": search.mixture_[2]}
         return search, {
             "method": name, "score": search.best_score_, "mean_bill": search.expected_cost_,
             "bound": search.best_bound_, "params": search.tuned_params_,
-            **({} if self.errors is None else {"total": -search.best_score_}),
+            **mixed, **({} if self.errors is None else {"total": -search.best_score_}),
         }  # fmt: skip
 
     def _best_method(self, X: Any, y: Any, prices: Any, wish: Wish) -> str:

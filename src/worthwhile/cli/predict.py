@@ -16,8 +16,10 @@ from worthwhile._progress import progress
 from worthwhile._writing import open_whole
 from worthwhile.cli._options import (
     Data,
+    KeyColumn,
     Today,
     Unavailable,
+    keys_of,
     queries_of,
     read_label,
     read_request,
@@ -74,6 +76,7 @@ def predict(
             "its query. Models in which documents decide together need it.",
         ),
     ] = None,
+    key: KeyColumn = None,
     price: Today = None,
     unavailable: Unavailable = None,
     trusted: Annotated[
@@ -100,7 +103,7 @@ def predict(
         request = {"budget": budget, **read_request(estimator.costs_, price, unavailable)}
         with open_whole(output, text=True) as file:
             cut = read_cut(estimator, positive, threshold)
-            summary = _write(estimator, data, file, Output(row_id, bought, request, cut, qid))
+            summary = _write(estimator, data, file, Output(row_id, bought, request, cut, qid, key))
         if as_json:
             print_json(summary | {"output": str(output)})
         else:
@@ -121,6 +124,7 @@ class Output:
     cut: tuple[int, float] | None = None
     """Place of the positive label, and the probability from which on it is predicted."""
     qid: str | None = None
+    key: str | None = None
 
 
 def read_cut(estimator: Any, positive: str | None, threshold: float | None) -> Any:
@@ -150,7 +154,7 @@ def _write(estimator: Any, data: Path, output: IO[str], how: Output) -> dict[str
     from worthwhile.cli._tables import CHUNK, read_chunks
 
     rows, spent, dearest, expected = 0, 0.0, 0.0, 0.0
-    texts = [*as_text(estimator), *([how.row_id] if how.row_id else [])]
+    texts = [*as_text(estimator), *(name for name in (how.row_id, how.key) if name)]
     with progress("predicting", None, transient=True) as advance:
         # The rows of a query are needed together.
         size = CHUNK if how.qid is None else WHOLE
@@ -175,6 +179,8 @@ def _answers(estimator: Any, frame: Any, path: Path, how: Output) -> dict[str, A
         answers[how.qid] = queries_of(frame, how.qid, path).to_numpy()
         if "qid" in inspect.signature(estimator.predict).parameters:
             request["qid"] = answers[how.qid]
+    if how.key is not None:
+        request["key"] = keys_of(frame, how.key, path)
     answers["prediction"] = estimator.predict(X, **request)
     if how.qid is not None:
         answers["rank"] = _ranks(answers[how.qid], answers["prediction"])

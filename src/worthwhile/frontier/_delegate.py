@@ -78,7 +78,8 @@ class Delegate:
 
     @overload
     def session(
-        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = ()
+        self, budget: Any = None, one_by_one: bool = False, *, prices: Any = None, unavailable: Any = (),
+        key: Any = None,
     ) -> Session: ...  # fmt: skip
     @overload
     def session(
@@ -96,9 +97,9 @@ class Delegate:
         """Write the chosen model as a file; ``worthwhile.load`` gives that model."""
         self._model.save(path)
 
-    def check(self, X: Any, y: Any) -> dict[str, Any]:
+    def check(self, X: Any, y: Any, **how: Any) -> dict[str, Any]:
         """Hold rows whose truth is known against what was promised; see the chosen model."""
-        found: dict[str, Any] = self._model.check(X, y)
+        found: dict[str, Any] = self._model.check(X, y, **how)
         return found
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from worthwhile.frontier._measure import train
-from worthwhile.frontier._stages import cut
+from worthwhile.frontier._measure import LabelledRows
 from worthwhile.frontier._sweep import Sweep
 from worthwhile.promise import Evidence, Promise
 
@@ -16,19 +16,17 @@ ENOUGH = 2000
 """Rows that did not train, after which no further fold is fitted for a promise."""
 
 
-def promise_of(
-    model: Any, sweep: Sweep, params: dict[str, Any], stage: int | None, limit: float | None
-) -> Promise:
-    """What models with the same parameters do with rows of the folds that they were not fitted on.
+def promise_of(model: Any, sweep: Sweep, make: Callable[[LabelledRows], Any]) -> Promise:
+    """What models that are made alike do with rows of the folds that they were not fitted on.
 
     Answers to single rows mean nothing where rows are ranked: then the bill alone is promised.
     """
     parts: list[Evidence] = []
     for seen, held in sweep.folds:
         rows = sweep.rows.take(held)
-        twin = cut(train(sweep.estimator, params, sweep.rows.take(seen)), stage, limit)
+        twin = make(sweep.rows.take(seen))
         twin = answering_as(model, getattr(twin, "best_estimator_", twin))  # within a pipeline
-        parts.append(twin._evidence(rows.X, rows.y))
+        parts.append(twin._evidence(rows.X, rows.y, held))
         if sum(part.rows for part in parts) >= ENOUGH:
             break
     found = Evidence.joined(parts)

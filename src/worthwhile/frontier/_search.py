@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -29,15 +30,16 @@ from worthwhile.frontier._margin import make_blocks
 from worthwhile.frontier._measure import (
     Judge,
     LabelledRows,
-    bills,
     read_rows,
     score_name,
     train,
 )
+from worthwhile.frontier._mixing import MixedRefit, check_mixable, mix_refits, mixed_model
 from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._pipelines import as_searchable
 from worthwhile.frontier._points import Frontier
 from worthwhile.frontier._promise import promise_of
+from worthwhile.frontier._refits import Refits
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
 from worthwhile.frontier._tune import Refit, dearer_point, spend
@@ -88,6 +90,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     tune : int, default=4
         How many models to fit between the chosen point and the next dearer one, to use what is left
         of the budget. 0 keeps to the points that were validated.
+    mix : bool, default=False
+        Whether two models and a share of the cases for the dearer one may meet the budget, instead of
+        one model: chance then decides who gets a test (see the guide on mixing, and give ``key=`` when
+        you predict). ``tune`` is not needed then. The score must be a mean over cases.
     refit : bool, default=True
         Whether to fit the chosen model on all rows; without it there is only the frontier.
     n_jobs : int, optional
@@ -120,6 +126,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     expected_cost_, best_bound_ : float
         The mean bill to expect of the model on new rows, and what it stays below with the wanted
         confidence.
+    mixture_ : tuple of two points and a share, or None
+        Indices in ``frontier_`` and the share of the second, where two models are mixed; ``best_params_``
+        and the others are then of the first, scores and bills of the mixture.
     frontier_ : Frontier
         Every point, with errors and bounds.
     critical_value_ : float
@@ -151,6 +160,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     the budget is taken. Both ends are validated, what lies between them is not: figures of validation
     remain those of the chosen point.
 
+    **Mixing.** Points on the hull of bounds and scores are fitted on all rows until two neighbours have the
+    budget between their bounds; the share is the largest with which it is kept. The margin of a mixture is
+    that of its parts, and the coin's own noise in a mean over ``horizon`` rows is added.
+
     **The promise.** The parameters of the model are fitted once more on folds (as many as it takes to
     have 2,000 rows that did not train), so that the model can say what it does with new rows: accuracy,
     calibration, how the values that it buys are spread. It goes into the model's file, and
@@ -176,6 +189,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         "horizon": [None, Interval(Real, 0, None, closed="right")],
         "refine": [Interval(Integral, 0, None, closed="left")],
         "tune": [Interval(Integral, 0, None, closed="left")],
+        "mix": ["boolean"],
         "refit": ["boolean"],
         "n_jobs": [None, Integral],
         "resume": [None, str, os.PathLike],
@@ -185,6 +199,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
     best_estimator_: Any = field(init=False)
     frontier_: Frontier = field(init=False)
+    mixture_: tuple[int, int, float] | None = field(init=False)
 
     estimator: Any
     budget: float | None = None
@@ -199,6 +214,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     horizon: float | None = None
     refine: int = 2
     tune: int = 4
+    mix: bool = False
     refit: bool = True
     n_jobs: int | None = None
     resume: Any = None
@@ -226,6 +242,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         classes = is_classifier(self.estimator)
         errors = read_errors(self.errors, y, classes=classes, scoring=self.scoring, qid=qid)
         self._prices = errors
+        if self.mix:
+            check_mixable(self.estimator, rows, errors)
         judge = Judge.of(self.estimator, scoring_by(errors, self.scoring), rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
@@ -242,8 +260,11 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.scorer_, self.n_splits_ = judge.scorer, len(folds)
         measured = sweep.measured()
         self._draw_frontier(sweep, measured)
-        if self.refit:
-            self._choose(sweep, measured, deciding(estimator, errors), limit)
+        refits = Refits(
+            deciding(estimator, errors), sweep, measured, self.frontier_, self._margins, errors
+        )
+        if self.refit and not (self.mix and self._choose_two(sweep, refits, limit)):
+            self._choose(sweep, refits, limit)
         return self
 
     @property
@@ -303,31 +324,55 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         name = (
             TotalCost.name if self._prices is not None else score_name(self.estimator, self.scoring)
         )
-        self.frontier_ = Frontier(drawn.points, unit=getattr(costs, "unit", ""), score_name=name)
+        unit = getattr(costs, "unit", "")
+        self.frontier_ = Frontier(drawn.points, unit=unit, score_name=name, mix=self.mix)
 
-    def _choose(self, sweep: Sweep, measured: list[Measured], estimator: Any, limit: float) -> None:
+    def _choose(self, sweep: Sweep, refits: Refits, limit: float) -> None:
         """Fit points within the budget on all rows, best first, until one keeps it with the margin."""
         frontier = self.frontier_
         quanta = np.rint(frontier.cost * QUANTA_PER_UNIT)
-        models: dict[int, Any] = {}
         lowest = math.inf
         for i in (int(i) for i in frontier._order() if quanta[i] <= limit):
-            point = measured[i]
-            if point.candidate not in models:
-                models[point.candidate] = train(estimator, frontier[i].params, sweep.rows)
-            model = cut(models[point.candidate], point.stage, point.case_budget)
-            model = decided(model, self._prices)
-            found = self._refit(model, frontier[i].params, sweep.rows, point.gap, self._margins[i])
+            found = refits.of(i)
             lowest = min(lowest, max(frontier[i].cost, found.bound))
-            validated = found.bill >= point.least - self._margins[i]
-            if validated and round(found.bound * QUANTA_PER_UNIT) <= limit:
-                self.n_refits_ = len(models)
-                found = self._tune(sweep, measured, estimator, i, found)
+            if refits.is_validated(i) and round(found.bound * QUANTA_PER_UNIT) <= limit:
+                self.n_refits_ = len(refits)
+                found = self._tune(sweep, refits, i)
                 self._promise(sweep, found, frontier[i])
                 return self._keep(found, i)
-        self._buy_nothing(sweep, estimator, lowest if models else float(frontier.bound.min()))
+        self._buy_nothing(sweep, refits, lowest if len(refits) else float(frontier.bound.min()))
 
-    def _buy_nothing(self, sweep: Sweep, estimator: Any, lowest: float) -> None:
+    def _choose_two(self, sweep: Sweep, refits: Refits, limit: float) -> bool:
+        """Mix two models that have the budget between them; False where there are no such two."""
+        new = len(sweep.rows) if self.horizon is None else self.horizon
+        mixed = mix_refits(self.frontier_, refits, limit, (self.confidence, new), sweep.rows)
+        if mixed is not None:
+            self.n_refits_ = len(refits)
+            self._keep_two(sweep, mixed)
+        return mixed is not None
+
+    def _keep_two(self, sweep: Sweep, mixed: MixedRefit) -> None:
+        """Keep a mixture, with what it promises."""
+        found, points = mixed.refits, [self.frontier_[line] for line in mixed.lines]
+        expected = mixed.between([refit.expected for refit in found])
+        bill = mixed.between([refit.bill for refit in found])
+        model, whole = mixed.model(), mixed.point(self.frontier_)
+
+        def make(rows: LabelledRows) -> Any:
+            first, second = (
+                cut(train(sweep.estimator, p.params, rows), p.stage, p.case_budget) for p in points
+            )
+            return mixed_model(first, second, mixed.share)
+
+        error = mixed.between([point.cost_error for point in points])
+        promise = promise_of(model, sweep, make)
+        model.promise_ = promise.with_bill(Figure(expected, error), mixed.bound, self.confidence)
+        self._keep(Refit(model, points[0].params, bill, expected, mixed.bound), mixed.lines[0])
+        self.best_score_, self.best_cost_ = whole.score, whole.cost
+        self.best_bound_ = mixed.bound
+        self.mixture_ = (*mixed.lines, mixed.share)
+
+    def _buy_nothing(self, sweep: Sweep, refits: Refits, lowest: float) -> None:
         """Keep the model that buys nothing, with a warning; refuse where there is none."""
         frontier = self.frontier_
         told = (
@@ -335,7 +380,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             f"mean bill of {frontier.cost.min():g}, and {lowest:g} with the margin. "
         )
         i = int(np.argmin(frontier.cost))
-        model = decided(train(estimator, frontier[i].params, sweep.rows), self._prices)
+        model = decided(train(refits.estimator, frontier[i].params, sweep.rows), self._prices)
         if not hasattr(model, "within") or float(model.within(0).cost(sweep.rows.X).max()) > 0:
             raise ValueError(
                 f"{told}Raise the budget to that, lower confidence, or give cheaper points in trade_off."
@@ -353,31 +398,14 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self._promise(sweep, found, point)
         self._keep(found, len(self.frontier_) - 1)
 
-    def _refit(
-        self, model: Any, params: Any, rows: LabelledRows, gap: float, margin: float
-    ) -> Refit:
-        """Bill a model on its training rows: new rows pay the gap more, and no more than the margin on top."""
-        bill = float(bills(model, rows).mean()) / QUANTA_PER_UNIT
-        return Refit(model, params, bill, bill + gap, bill + gap + margin)
-
-    def _tune(
-        self, sweep: Sweep, measured: list[Measured], estimator: Any, i: int, found: Refit
-    ) -> Refit:
+    def _tune(self, sweep: Sweep, refits: Refits, i: int) -> Refit:
         """Spend what a refit leaves of the budget, where the next dearer point is better."""
-        limited = measured[i].case_budget is not None
-        tuned = self.tune and not limited
+        measured, found = refits.measured, refits.of(i)
+        tuned = self.tune and measured[i].case_budget is None
         j = dearer_point(sweep, measured, self.frontier_, i, self._most) if tuned else None
         if j is None:
             return found
-        # What lies between two points is taken to be as uncertain as the worse of them.
-        gap = max(measured[i].gap, measured[j].gap)
-        margin = max(self._margins[i], self._margins[j])
-
-        def fit(params: dict[str, Any]) -> Refit:
-            model = cut(train(estimator, params, sweep.rows), measured[i].stage)
-            model = decided(model, self._prices)
-            return self._refit(model, params, sweep.rows, gap, margin)
-
+        fit = partial(refits.between, i, j)
         return spend(found, self.frontier_[j].params, self._most, self.tune, fit)
 
     def _promise(self, sweep: Sweep, found: Refit, point: Point) -> None:
@@ -385,12 +413,18 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         model = getattr(found.model, "best_estimator_", found.model)  # within a pipeline
         if not hasattr(model, "promise"):
             return  # an estimator of somebody else's
-        promise = promise_of(model, sweep, found.params, point.stage, point.case_budget)
+
+        def make(rows: LabelledRows) -> Any:
+            twin = train(sweep.estimator, found.params, rows)
+            return cut(twin, point.stage, point.case_budget)
+
+        promise = promise_of(model, sweep, make)
         bill, bound = Figure(found.expected, point.cost_error), max(point.cost, found.bound)
         model.promise_ = promise.with_bill(bill, bound, self.confidence)
 
     def _keep(self, found: Refit, index: int) -> None:
         point = self.frontier_[index]
+        self.mixture_ = None
         self.best_estimator_, self.best_index_ = found.model, index
         self.best_params_, self.best_stage_ = point.params, point.stage
         self.best_case_budget_ = point.case_budget

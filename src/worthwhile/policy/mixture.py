@@ -57,7 +57,10 @@ class MixturePolicy(Policy):
             raise ValueError(problem)
         self.first, self.second, self._coin = first, second, coin
         self.exact = first.exact and second.exact  # type: ignore[misc]
-        self.chooses_by_price = first.chooses_by_price or second.chooses_by_price  # type: ignore[misc]
+        # A limit of one of them buys more or less at other prices.
+        limited = first.limit is not None or second.limit is not None
+        by_price = first.chooses_by_price or second.chooses_by_price
+        self.chooses_by_price = limited or by_price  # type: ignore[misc]
 
     @property
     def coin(self) -> Coin:

@@ -20,7 +20,7 @@ class Promising:
     policy_: Policy
     promise_: Promise
 
-    def promise(self, X: Any, y: Any) -> Self:
+    def promise(self, X: Any, y: Any, *, key: Any = None) -> Self:
         """Promise that new rows will be like these, which must not have trained.
 
         Mean bill, accuracy (or error), calibration, total price where errors have prices, and how the
@@ -33,18 +33,20 @@ class Promising:
             Rows that did not train.
         y : array (n,)
             Their truth.
+        key : one per row, optional
+            As for ``predict``.
 
         Returns
         -------
         self
         """
-        evidence = self._evidence(X, y)
+        evidence = self._evidence(X, y, key)
         model: Any = self
         self.promise_ = Promise.of(evidence, model._error_prices()[0], self.policy_.fingerprint())
         return self
 
-    def check(self, X: Any, y: Any) -> dict[str, Any]:
-        """Hold rows whose truth is known against what was promised.
+    def check(self, X: Any, y: Any, *, key: Any = None) -> dict[str, Any]:
+        """Hold rows whose truth is known, with their keys, against what was promised.
 
         Returns
         -------
@@ -54,7 +56,7 @@ class Promising:
         """
         policy = self.policy_
         return check_promise(
-            self._promised(), self._evidence(X, y), policy.costs.features, policy.columns
+            self._promised(), self._evidence(X, y, key), policy.costs.features, policy.columns
         )
 
     def _promised(self) -> Promise | None:
@@ -64,10 +66,10 @@ class Promising:
             return None
         return found
 
-    def _evidence(self, X: Any, y: Any) -> Evidence:
+    def _evidence(self, X: Any, y: Any, key: Any = None) -> Evidence:
         """What the model does with rows whose truth is known."""
         model: Any = self
-        rows, outcome = model._read(X), model._run(X)
+        rows, outcome = model._read(X), model._run(X, key=key)
         policy, output = self.policy_, self.policy_.output
         bills, answers = as_floats(policy.bills(outcome)), output.predict(outcome.raw)
         values = bought_values(rows, outcome)

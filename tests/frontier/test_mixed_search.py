@@ -1,0 +1,147 @@
+"""Searches that meet a budget by two models and a share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import worthwhile
+from worthwhile import BudgetSearchCV, CostWeightedL1Classifier, GreedyMiserRegressor
+from worthwhile.datasets import make_priced_classification
+from worthwhile.frontier._measure import LabelledRows
+from worthwhile.frontier._mixing import share_within
+from worthwhile.frontier._tune import Refit
+
+QUICK = {"cv": 2, "refine": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_priced_classification(300, seed=6)
+
+
+@pytest.fixture(scope="module")
+def search(data):
+    X, y, costs = data
+    found = BudgetSearchCV(CostWeightedL1Classifier(costs=costs), 9, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is not None
+    return found
+
+
+def test_by_default_a_search_gives_one_model(data):
+    X, y, costs = data
+    found = BudgetSearchCV(CostWeightedL1Classifier(costs=costs), 9, **QUICK).fit(X, y)
+    assert found.mixture_ is None
+    assert found.policy_.coin is None
+
+
+def test_the_budget_lies_between_the_two_and_is_used(search, data):
+    first, second, share = search.mixture_
+    frontier = search.frontier_
+    assert frontier.mix
+    assert frontier[first].cost < search.best_cost_ < frontier[second].cost
+    assert search.best_cost_ == pytest.approx(
+        (1 - share) * frontier[first].cost + share * frontier[second].cost
+    )
+    assert frontier[first].score < search.best_score_ < frontier[second].score
+    assert search.expected_cost_ < search.best_bound_ <= 9
+    assert search.best_bound_ == pytest.approx(9, abs=1e-6)
+    assert search.n_refits_ >= 2
+
+
+def test_cases_follow_one_of_the_two(search, data):
+    X = data[0]
+    keys = list(range(len(X)))
+    dear = search.policy_.coin.by_keys(map(str, keys))
+    policies = [search.policy_.following(side) for side in (False, True)]
+    sides = [policy.serve(X.to_numpy(), policy.allowed(None)) for policy in policies]
+    expected = np.where(dear[:, None], sides[1].acquired, sides[0].acquired)
+    assert np.array_equal(search.acquired(X, key=keys), expected)
+    assert abs(dear.mean() - search.mixture_[2]) < 0.15
+    session = search.session(key=3)
+    assert session.key == "3"
+
+
+def test_a_mixed_search_is_saved_and_asks_alike(search, data, tmp_path):
+    X = data[0]
+    search.save(tmp_path / "mixed.worthwhile")
+    again = worthwhile.load(tmp_path / "mixed.worthwhile")
+    keys = list(range(len(X)))
+    assert np.array_equal(again.cost(X, key=keys), search.cost(X, key=keys))
+    for budget in (None, 4):
+        bills = search.cost(X, budget, key=keys)
+        for row in range(8):
+            session = again.session(budget, key=keys[row])
+            while wanted := session.ask():
+                session.tell({name: X[name].iloc[row] for name in wanted})
+            assert session.spent == bills[row]
+
+
+def test_what_is_promised_is_the_bill_of_the_mixture(search):
+    said = search.best_estimator_._promised()
+    assert said.figures["bill"].mean == search.expected_cost_
+    assert said.bound == search.best_bound_
+    assert "accuracy" in said.figures
+
+
+def test_the_same_search_tosses_the_same_coin(search, data):
+    X, y, costs = data
+    again = BudgetSearchCV(CostWeightedL1Classifier(costs=costs), 9, mix=True, **QUICK).fit(X, y)
+    assert again.policy_.fingerprint() == search.policy_.fingerprint()
+
+
+def test_with_money_for_the_best_nothing_is_mixed(data):
+    X, y, costs = data
+    found = BudgetSearchCV(CostWeightedL1Classifier(costs=costs), 1e4, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is None
+
+
+def test_pipelines_are_mixed(data):
+    X, y, costs = data
+    piped = make_pipeline(StandardScaler(), CostWeightedL1Classifier(costs=costs))
+    found = BudgetSearchCV(piped, 9, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is not None
+    assert found.cost(X, key=np.arange(len(X))).mean() < 12
+
+
+def test_what_cannot_be_mixed_is_refused_before_training(data):
+    X, y, costs = data
+    calibrated = CostWeightedL1Classifier(costs=costs, calibrate="sigmoid")
+    with pytest.raises(ValueError, match="the estimator calibrates"):
+        BudgetSearchCV(calibrated, 9, mix=True).fit(X, y)
+    with pytest.raises(ValueError, match="there are queries"):
+        BudgetSearchCV(GreedyMiserRegressor(costs=costs), 9, mix=True).fit(
+            X, y, qid=np.arange(len(y)) // 10
+        )
+
+
+class Flat:
+    """Bills every row the same."""
+
+    def __init__(self, bill):
+        self.bill = bill
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+    def cost(self, X):
+        return np.full(len(X), float(self.bill))
+
+
+@pytest.mark.parametrize("n_new", [100, math.inf])
+def test_the_share_is_the_largest_that_keeps_the_budget(n_new):
+    rows = LabelledRows(np.zeros((50, 1)), np.zeros(50))
+    refits = (Refit(Flat(2), {}, 2.0, 2.0, 2.5), Refit(Flat(10), {}, 10.0, 10.5, 12.5))
+    share, bound = share_within(refits, rows, 6.0, 0.95, n_new)
+    assert bound == pytest.approx(6.0)
+    assert bound <= 6.0
+    expected = 2 + share * 8.5
+    margin = 0.5 + share * 1.5
+    noise = 1.6448536**2 * 64 * share * (1 - share) / n_new
+    assert expected + math.sqrt(margin**2 + noise) == pytest.approx(6.0)
+    more, _ = share_within(refits, rows, 6.0, 0.95, math.inf)
+    assert share <= more
