@@ -140,8 +140,11 @@ def check_mixable(estimator: Any, rows: LabelledRows) -> None:
     """Refuse what cannot be mixed, before anything is trained."""
     if rows.qid is not None:
         raise ValueError("mix is True and there are queries: a coin falls for each row; leave mix.")
-    params = estimator.get_params()
-    if any(params.get(name) for name in params if name.split("__")[-1] == "calibrate"):
+    given = {
+        name.split("__")[-1] for name, value in estimator.get_params().items() if value is not None
+    }
+    if found := given & {"calibrate", "errors", "worth"}:
         raise ValueError(
-            "mix is True and the estimator calibrates: two models have two maps; leave one of the two."
+            f"mix is True and the estimator has {min(found)}: its models are calibrated one by one, and two maps "
+            "cannot be mixed; leave one of the two, or use BudgetClassifier(mix=True)."
         )
