@@ -111,7 +111,7 @@ def test_pipelines_are_mixed(data):
 def test_what_cannot_be_mixed_is_refused_before_training(data):
     X, y, costs = data
     calibrated = CostWeightedL1Classifier(costs=costs, calibrate="sigmoid")
-    with pytest.raises(ValueError, match="the estimator has calibrate"):
+    with pytest.raises(ValueError, match="calibrate is given"):
         BudgetSearchCV(calibrated, 9, mix=True).fit(X, y)
     with pytest.raises(ValueError, match="there are queries"):
         BudgetSearchCV(GreedyMiserRegressor(costs=costs), 9, mix=True).fit(

@@ -136,15 +136,16 @@ def share_within(
     return low, bound(low)
 
 
-def check_mixable(estimator: Any, rows: LabelledRows) -> None:
+def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:
     """Refuse what cannot be mixed, before anything is trained."""
     if rows.qid is not None:
         raise ValueError("mix is True and there are queries: a coin falls for each row; leave mix.")
     given = {
         name.split("__")[-1] for name, value in estimator.get_params().items() if value is not None
     }
+    given |= set() if errors is None else {"errors"}
     if found := given & {"calibrate", "errors", "worth"}:
         raise ValueError(
-            f"mix is True and the estimator has {min(found)}: its models are calibrated one by one, and two maps "
+            f"mix is True, and {min(found)} is given: models are calibrated one by one, and two maps "
             "cannot be mixed; leave one of the two, or use BudgetClassifier(mix=True)."
         )
