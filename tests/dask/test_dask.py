@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -23,12 +25,14 @@ from tests.distributed.test_equality import (
 from tests.estimators.small import make, public_estimators
 from worthwhile import GreedyMiserClassifier, GreedyMiserRegressor
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 import worthwhile.dask  # noqa: E402
 from worthwhile.dask import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor  # noqa: E402
+from worthwhile.dask._gang import Gang  # noqa: E402
 
 TIMEOUT = 120.0
 
@@ -37,7 +41,16 @@ TIMEOUT = 120.0
 def client():
     """A cluster within this process: quick to start."""
     how = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None, "processes": False}
-    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
+    # A lock of a client that is gone is given back after this long.
+    locks = {
+        f"distributed.scheduler.locks.lease-{name}": "5s"
+        for name in ("timeout", "validation-interval")
+    }
+    with (
+        dask.config.set(locks),
+        distributed.LocalCluster(**how) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
 
 
@@ -248,3 +261,36 @@ def test_models_of_shared_work_have_the_local_file(client, name, tmp_path):
         fitted.fit(parts, y, validation=(X, y))
     with pytest.raises(ValueError, match="X has 6000 rows, but y has 5999"):
         fitted.fit(parts, y[:-1])
+
+
+def test_a_client_that_leaves_keeps_no_worker_busy(client, tmp_path, monkeypatch):
+    """Its fit of an hour ends, and the workers are free for that of somebody else."""
+    X, y, _ = table(7, N)
+    begun, errors = threading.Event(), []
+    keep = Gang._note
+
+    def note(self, event):
+        keep(self, event)
+        if len(self._records) == 3:
+            begun.set()
+
+    monkeypatch.setattr(Gang, "_note", note)
+    leaving = distributed.Client(client.scheduler.address, set_as_default=False)
+
+    def fit_for_long():
+        try:
+            on_dask(regressor(n_rounds=100_000), leaving).fit(da.from_array(X, chunks=9_000), y)
+        except BaseException as error:
+            errors.append(error)
+
+    fitting = threading.Thread(target=fit_for_long, daemon=True)
+    fitting.start()
+    assert begun.wait(TIMEOUT)
+    leaving.close()
+    model = regressor()
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(on_dask(model, client).fit, da.from_array(X, chunks=9_000), y)
+        fitted = call.result(timeout=TIMEOUT)
+    assert content(fitted, tmp_path) == content(local(model, X, y), tmp_path)
+    fitting.join(TIMEOUT)
+    assert errors

@@ -195,8 +195,9 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
 
         Parameters
         ----------
-        X : array or frame (n, d)
-            NaN is a missing value.
+        X : array or frame (n, d), or ParquetTable
+            NaN is a missing value. With a :class:`~worthwhile.ParquetTable`, targets, weights and queries may be
+            names of its columns.
         y : array (n,)
             Targets.
         sample_weight : array (n,), optional
