@@ -119,6 +119,23 @@ def test_a_row_whose_money_lasts_is_as_without_a_limit(library):
                 assert np.array_equal(got[fits], expected[fits])
 
 
+def test_a_limit_does_not_bring_together_what_would_part():
+    """With all money there is they part at once, and the cheaper is followed; so it is while money lasts."""
+    X, y, costs = make_priced_classification(200, seed=5)
+    how = {"n_trees": 4, "random_state": 0, "cross_validated": False}
+    policy, rows = BudgetClassifier(costs=costs, **how).fit(X, y).policy_, X.to_numpy()
+    for low, high, limit in ((8, 12, 4), (8, 15, 8), (10, 14, 12)):
+        quanta = limit * 10**9
+        mixed = MixturePolicy(policy.at(low), policy.at(high), Coin(9, WHOLE))
+        alone = mixed.first.serve(rows)
+        assert np.array_equal(mixed.serve(rows).acquired, alone.acquired)
+        fits = mixed.bills(alone) <= quanta
+        assert fits.any()
+        assert np.array_equal(mixed.serve(rows, quanta).acquired[fits], alone.acquired[fits])
+        row = int(np.argmax(fits))
+        assert np.array_equal(run_case(mixed, rows[row], quanta)[1], alone.acquired[row])
+
+
 def test_what_was_not_bought_is_not_hashed(trees, data):
     outcome = trees.serve(data[0])
     hidden = np.where(outcome.acquired, data[0], 123.0)
