@@ -209,3 +209,22 @@ def test_laws_with_prices_of_errors():
             calibrate="sigmoid",
         )
     )
+
+
+def test_both_sides_of_a_mixture_decide_by_the_prices(data):
+    X, y = data
+    model = worthwhile.GreedyMiserClassifier(
+        0.001, costs=COSTS, n_rounds=6, calibrate=False, errors=ERRORS
+    ).fit(X, y)
+    mixed = worthwhile.PricedModel.mixed(model.at(stage=1), model, share=0.5)
+    answers, keys = mixed.predict(X, key=range(len(X))), [str(row) for row in range(len(X))]
+    decided = ERRORS.decide(mixed.predict_proba(X, key=range(len(X))), mixed.classes_)
+    assert answers.tolist() == decided.tolist()
+    for row in range(6):
+        session = mixed.session(key=keys[row])
+        while wanted := session.ask():
+            session.tell({name: X[row, name] for name in wanted})
+        assert session.prediction == answers[row]
+    other = model.with_errors(Errors(worth=2))
+    with pytest.raises(ValueError, match="other prices of errors"):
+        worthwhile.PricedModel.mixed(model.at(stage=1), other, share=0.5)
