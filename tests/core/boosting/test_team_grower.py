@@ -174,7 +174,9 @@ def test_the_team_grows_the_trees_of_the_general_grower(
 MANY = 100_000
 
 
-def test_prices_by_row_and_wide_or_tiny_tables_are_left_to_the_general_grower():
+def test_prices_by_row_and_wide_tables_and_tiny_ones_while_cold_are_left_to_the_general_grower(
+    monkeypatch,
+):
     rng = np.random.default_rng(0)
     case = Case(rng, 50, 4)
     with Threads(1) as threads:
@@ -185,7 +187,11 @@ def test_prices_by_row_and_wide_or_tiny_tables_are_left_to_the_general_grower():
         meetings = Meetings(50, case.costs, threads)
         by_row = RowPurchases(case.costs, meetings, np.empty(0, dtype=np.int64))
     assert TeamGrower.suits(MANY, layout, case.purchases(), 3)
+    monkeypatch.setattr(team_grower, "is_cold", lambda compiled: True)
+    assert TeamGrower.suits(MANY, layout, case.purchases(), 3)
     assert not TeamGrower.suits(50, layout, case.purchases(), 3)
+    monkeypatch.setattr(team_grower, "is_cold", lambda compiled: False)
+    assert TeamGrower.suits(50, layout, case.purchases(), 3)
     assert not TeamGrower.suits(MANY, layout, by_row, 3)
     assert not TeamGrower.suits(MANY, wide, case.purchases(), 3)
     assert not TeamGrower.suits(MANY, layout, case.purchases(), team_grower.MAX_DEPTH + 1)

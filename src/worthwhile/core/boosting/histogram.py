@@ -110,7 +110,10 @@ def add_curved(words, rows, packed, curvature, start, stop, half, in_order, hist
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])", lean=True)
 def add_wide(words, rows, statistics, start, stop, histogram):
-    """Add positions to the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row."""
+    """Add positions to the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row.
+
+    A bin whose weight is 0 is empty, whatever else is in it: its first row replaces that.
+    """
     width = _U(statistics.shape[1])
     for i in range(start, stop):
         row = rows[i]
@@ -118,8 +121,12 @@ def add_wide(words, rows, statistics, start, stop, histogram):
         for column in range(BLOCK):
             code = (word >> _U(8 * column)) & _BYTE
             base = (_U(column * CODES) + code) * width
-            for k in range(width):
-                histogram[base + k] += statistics[row, k]
+            if histogram[base] == 0:
+                for k in range(width):
+                    histogram[base + k] = statistics[row, k]
+            else:
+                for k in range(width):
+                    histogram[base + k] += statistics[row, k]
 
 
 @kernel("void(int64[::1])", lean=True)
@@ -134,3 +141,23 @@ def subtract(histogram, part):
     """Take one child out of the parent's histogram: what remains is the other child's."""
     for i in range(histogram.shape[0]):
         histogram[i] -= part[i]
+
+
+# Of small nodes nearly all bins are empty, and wide ones are long: only weights, which come first, are
+# cleared and looked at then.
+
+
+@kernel("void(int64[::1], int64)", lean=True)
+def clear_wide(histogram, width):
+    """Empty all bins of a wide histogram: their weights are 0, whatever else they hold."""
+    for i in range(0, histogram.shape[0], width):
+        histogram[i] = 0
+
+
+@kernel("void(int64[::1], int64[::1], int64)", lean=True)
+def subtract_wide(histogram, part, width):
+    """As :func:`subtract`, bin by bin, where an empty bin may hold anything."""
+    for i in range(0, histogram.shape[0], width):
+        if part[i] != 0:
+            for k in range(width):
+                histogram[i + k] -= part[i + k]

@@ -20,7 +20,7 @@ from worthwhile.core.boosting.node_rows import SMALL
 from worthwhile.core.boosting.partition import CHUNK, SPLIT_COLUMNS
 from worthwhile.core.boosting.purchases import Purchases
 from worthwhile.core.boosting.team import CAN_TEAM, Pace, abandon, counters, was_abandoned
-from worthwhile.core.compile import compile_beside, wait_for
+from worthwhile.core.compile import compile_beside, is_cold, wait_for
 from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS, GRADIENT, ROW, SET_WORDS, SUM
 
 MAX_BLOCKS = 16
@@ -30,7 +30,7 @@ MAX_DEPTH = 7
 """Deeper trees have many small nodes, whose histograms would be cleared and added up for nothing."""
 
 FEW = 1 << 16
-"""Histogram updates at the root below which the general grower will do: its kernels compile faster."""
+"""Histogram updates at the root below which no kernel is compiled for it: the general grower will do."""
 
 _NO_LEAVES = np.empty(0, dtype=LEAF)
 _NO_CURVATURE = np.empty(0, dtype=GRADIENT)
@@ -71,7 +71,7 @@ class TeamGrower:
         """Whether trees of this kind can be grown this way, and enough is to be gained."""
         return (
             type(purchases) is Purchases
-            and n_rows * layout.n_blocks * BLOCK >= FEW
+            and (n_rows * layout.n_blocks * BLOCK >= FEW or not is_cold(growth.grow_together))
             and layout.n_blocks <= MAX_BLOCKS
             and 1 <= max_depth <= MAX_DEPTH
         )

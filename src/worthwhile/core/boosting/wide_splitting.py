@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.boosting.category_scan import below, principal_order, write_set
-from worthwhile.core.boosting.histogram import add_wide, clear, subtract
+from worthwhile.core.boosting.histogram import add_wide, clear_wide, subtract_wide
 from worthwhile.core.boosting.partition import HIGH, LOW
 from worthwhile.core.boosting.splitting import (
     FIRST,
@@ -117,7 +117,7 @@ def scan_wide_categories(histogram, states, bins, totals, limits, outputs, words
 
 @kernel()
 def scan_wide_block(histogram, block, node, layout, allowed, totals, limits, outputs, out):
-    """Scan all features of one block for one node."""
+    """Scan all features of one block for one node; a bin without weight is empty, whatever it holds."""
     members, offsets = layout
     gain, cut, sets = out
     width = totals.shape[1]
@@ -136,8 +136,10 @@ def scan_wide_block(histogram, block, node, layout, allowed, totals, limits, out
                     own[state, k] = 0
                 for high in range(state * stride, used - stride + 1, states * stride):
                     for code in range(high, high + stride):
-                        for k in range(width):
-                            own[state, k] += histogram[(column * CODES + code) * width + k]
+                        base = (column * CODES + code) * width
+                        if histogram[base] != 0:
+                            for k in range(width):
+                                own[state, k] += histogram[base + k]
             if up > 0:
                 for k in range(width):
                     own[1, k] = own[up, k]
@@ -162,7 +164,8 @@ def score_wide(
     min_leaf, smooth, least, outputs, low, high,
 ):  # fmt: skip
     """As :func:`worthwhile.core.boosting.splitting.score_packed` for histograms (slots, blocks, 8 * 256 * S)."""
-    spare = np.empty(BLOCK * CODES * statistics.shape[1], np.int64)
+    width = statistics.shape[1]
+    spare = np.empty(BLOCK * CODES * width, np.int64)
     limits, out = (min_leaf, smooth, least), (gain, cut, sets)
     for block in range(low, high):
         if not block_is_wanted(block, members, offsets, allowed):
@@ -170,7 +173,7 @@ def score_wide(
         for k in range(jobs.shape[0]):
             job = jobs[k]
             own = histograms[job[SLOT], block] if job[SLOT] >= 0 else spare
-            clear(own)
+            clear_wide(own, width)
             for p in range(job[FIRST], job[LAST]):
                 add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
             if job[NODE] >= 0:
@@ -179,7 +182,7 @@ def score_wide(
                 )
             if job[OTHER_NODE] >= 0:
                 other = histograms[job[OTHER_SLOT], block]
-                subtract(other, own)
+                subtract_wide(other, own, width)
                 scan_wide_block(
                     other,
                     block,
