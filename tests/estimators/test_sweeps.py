@@ -156,6 +156,30 @@ def test_bisection_goes_towards_0_and_ends_at_a_jump():
     assert len(seen) <= 45
 
 
+def test_a_gap_between_bills_is_bisected_where_they_do_not_fall_steadily():
+    """0.3 costs less than 0.4: the neighbour of 0.5 by bill is none by value."""
+
+    def bill(lam):
+        if 0.435 < lam < 0.445:
+            return 760.0
+        return 0.0 if lam > 0.9 else 500.0 if lam > 0.45 else 1040.0 if lam > 0.35 else 1025.0
+
+    values = [1.0, 0.5, 0.4, 0.3]
+    found = covering(bill, values, most=len(values))  # no fit is left for neighbours by value
+    assert 760.0 in [bill(lam) for lam in found]
+    assert found == sorted(found, reverse=True)
+
+
+def test_a_gap_that_was_halved_in_vain_lets_others_have_their_turn():
+    """A jump that takes all the fits it may have must not keep a narrower gap from being looked at."""
+
+    def bill(lam):
+        return 10.0 * (lam < 0.0123456789) + 4.0 * (lam < 0.5) + 3.0 * (lam < 0.3)
+
+    found = covering(bill, [1.0, 0.1, 0.001], most=14)
+    assert {bill(lam) for lam in found} >= {0.0, 4.0, 7.0, 17.0}
+
+
 def test_one_model_is_a_sweep_of_its_own():
     assert covering(lambda lam: 0.0, [0.0]) == [0.0]
     assert covering(lambda lam: 3.0, [1.0, 0.5, 0.0]) == [1.0, 0.0]

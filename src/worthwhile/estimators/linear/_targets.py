@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 SAMPLE = 4096
 """Training rows, evenly spaced, on which probabilities are calibrated and traces are measured."""
 
-FEW_FITS = 32
+FEW_FITS = 48
 """Models whose bills make a grid of ``lam``, at most."""
 
 

@@ -52,7 +52,7 @@ PAPER_LAMS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
 
 COACHES: dict[Any, type[Coach]] = {"reward": RewardCoach, "confidence": ConfidenceCoach}
 
-GRID_ROWS, GRID_ROUNDS, GRID_FOLDS, GRID_FITS = 800, 2, 3, 30
+GRID_ROWS, GRID_ROUNDS, GRID_FOLDS, GRID_FITS = 800, 2, 3, 45
 """Rows, rounds and folds of the policies whose bills make a grid, and how many of them, at most."""
 
 
