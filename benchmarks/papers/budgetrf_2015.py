@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.common import Kept, machine, markdown, options, write
-from benchmarks.speed.forests import PAPER_WAY, SIZES, chosen, chosen_crossed, edge, load
+from benchmarks.speed.forests import SIZES, chosen, chosen_crossed, edge, load
 from worthwhile import BudgetedForestClassifier, PricedModel
 
 TREES = (1, 10, 20, 40)
@@ -137,7 +137,7 @@ def fitted(method: str, train: Any, valid: Any, seed: int) -> Any:
     if not method.startswith("BudgetRF"):
         forest = RandomForestClassifier(40, criterion=method.lower(), n_jobs=-1, random_state=seed)
         return forest.fit(*train)
-    way: dict[str, Any] = PAPER_WAY if "paper" in method else {}
+    way: dict[str, Any] = {"preset": "paper"} if "paper" in method else {}
     if "minimax" in method:
         way = {"criterion": "minimax", "bootstrap": False}
     return BudgetedForestClassifier(random_state=seed, **way).fit(*train, validation=valid)

@@ -44,7 +44,6 @@ FEWER_LAMS = (3e-2, 4e-2, 5e-2, 6e-2, 7e-2, 8e-2, 9e-2, 1e-1)
 TOO_FAR = 0.03
 """Error lost at which no larger lam is tried."""
 
-PAPER_WAY = {"criterion": "minimax", "bootstrap": True, "price_power": 1.0}
 SIZES = {
     "letters": (12000, 4000, 4000), "forest": (36603, 15688, 58101), "cifar": (19761, 8468, 10000),
     "miniboone": (2000, 1000, 2000),
@@ -82,8 +81,8 @@ def start_forest(start: str, train: Any, valid: Any) -> Any:
     """The forest of 40 trees that is pruned."""
     if start == "Gini":
         return RandomForestClassifier(40, n_jobs=-1, random_state=0).fit(*train)
-    way = PAPER_WAY if start == "BudgetRF, paper" else {}
-    return BudgetedForestClassifier(random_state=0, **way).fit(*train, validation=valid)
+    preset = "paper" if start == "BudgetRF, paper" else "default"
+    return BudgetedForestClassifier(random_state=0, preset=preset).fit(*train, validation=valid)
 
 
 def prune_from(name: str, start: str, way: str, args: Any) -> dict[str, Any]:
@@ -277,7 +276,7 @@ def speed(args: Any, kept: Kept) -> None:
     forest = RandomForestClassifier(40, n_jobs=-1, random_state=0)
     makers = {
         "scikit-learn": forest,
-        "BudgetRF, paper": BudgetedForestClassifier(random_state=0, **PAPER_WAY),
+        "BudgetRF, paper": BudgetedForestClassifier(random_state=0, preset="paper"),
         "BudgetRF, expected, no bootstrap": BudgetedForestClassifier(
             random_state=0, criterion="expected", bootstrap=False
         ),
@@ -309,10 +308,10 @@ def grow_large(n_rows: int, trees: int) -> dict[str, Any]:
     X, y, _, costs = datasets.make_yahoo_like(n_rows, 0)
     X, y = np.asarray(X, dtype=np.float32), np.asarray(y) > 0
     prices = list(map(float, costs.prices.values()))
-    BudgetedForestClassifier(2.0, n_trees=1, random_state=0, **PAPER_WAY).fit(X[:600], y[:600])
+    BudgetedForestClassifier(2.0, n_trees=1, random_state=0, preset="paper").fit(X[:600], y[:600])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
-    model = BudgetedForestClassifier(n_trees=trees, costs=prices, random_state=0, **PAPER_WAY)
+    model = BudgetedForestClassifier(n_trees=trees, costs=prices, random_state=0, preset="paper")
     model.fit(X, y)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

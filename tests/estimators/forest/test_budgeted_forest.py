@@ -308,3 +308,19 @@ def test_stages_are_the_first_trees():
         model.at(stage=99)
     with pytest.raises(ValueError, match="give one of the two"):
         model.at(stage=1, budget=2)
+
+
+def test_the_preset_of_the_paper_names_its_settings():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    shared = {"n_trees": 5, "costs": [1, 2, 3, 4], "random_state": 0}
+    named = {"criterion": "minimax", "bootstrap": True, "price_power": 1.0}
+    paper = BudgetedForestClassifier(preset="paper", **shared).fit(X, y)
+    same = BudgetedForestClassifier(**named, **shared).fit(X, y)
+    assert (paper.criterion_, paper.bootstrap_, paper.price_power_) == ("minimax", True, 1.0)
+    assert paper.policy_.fingerprint() == same.policy_.fingerprint()
+    other = BudgetedForestClassifier(preset="paper", criterion="expected", **shared).fit(X, y)
+    assert other.criterion_ == "expected"  # what is given counts
+    with pytest.raises(ValueError, match="'preset' parameter"):
+        BudgetedForestClassifier(preset="papers").fit(X, y)

@@ -97,6 +97,9 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         features as long as they tell anything, whatever the budget; 0 looks at the impurity alone.
         Bills are not touched. "auto": 1, 1/2, 1/4 or 0, judged by forests of a few trees on rows
         held out: the cheapest within one standard error of the best, or, under a budget, the best.
+    preset : {"default", "paper"}, default="default"
+        What "auto" stands for. "paper": the forest of the paper, whatever the rows say: its minimax
+        criterion, bootstrap samples, its numbers of thresholds, prices as they are.
     max_depth : int, optional
         Levels of splits; None means until leaves are pure.
     validation_fraction : float or None, default=0.1
@@ -174,6 +177,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         "bootstrap": ["boolean", StrOptions({"auto"})],
         "free_on_path": ["boolean"],
         "price_power": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "preset": [StrOptions({"default", "paper"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
@@ -193,6 +197,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
     bootstrap: bool | str = "auto"
     free_on_path: bool = False
     price_power: float | str = "auto"
+    preset: str = "default"
     max_depth: int | None = None
     validation_fraction: float | None = 0.1
     random_state: Any = None
@@ -243,7 +248,8 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         """The power of the prices: as given, or for "auto" chosen on rows held out."""
         if not isinstance(self.price_power, str):
             return float(self.price_power)
-        if len(np.unique(costs.flat.alone)) <= 1 or len(X) < SMALLEST_CHOICE:
+        alike = len(np.unique(costs.flat.alone)) <= 1
+        if self.preset == "paper" or alike or len(X) < SMALLEST_CHOICE:
             return AUTO_POWERS[0]
         quick = clone(self).set_params(n_trees=min(int(self.n_trees), AUTO_TREES))
         points = [{"price_power": power} for power in AUTO_POWERS]
@@ -264,7 +270,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
             path = Path(rows.X_valid, rows.codes_valid, trees, label, costs.flat, threads)
             return trees, path
 
-        decide = rows.held_out and self.thresholds == "random"
+        decide = rows.held_out and self.thresholds == "random" and self.preset == "default"
         ways = ways_of(self.criterion, self.bootstrap, self.impurity, decide=decide)
         pilots: list[Any] = [[] for _ in ways]
         best = 0
