@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
@@ -90,6 +90,22 @@ LEARNERS: dict[str, tuple[str, Callable[[int], Any]]] = {
 }  # fmt: skip
 
 
+def boosted(X: Any, y: Any) -> dict[str, Any]:
+    """Trees for Early Exit to leave, as the paper's script grows them."""
+    model = worthwhile.GreedyMiserClassifier(preset="paper", n_rounds=200, max_depth=3, n_jobs=1)
+    return {"model": model.fit(X, y)}
+
+
+def forest(X: Any, y: Any) -> dict[str, Any]:
+    """A forest for BudgetPrune to prune, as the paper's script grows it."""
+    grown = RandomForestClassifier(40, criterion="entropy", random_state=0, n_jobs=1)
+    return {"forest": grown.fit(X, y), "n_jobs": 1}
+
+
+def alone(X: Any, y: Any) -> dict[str, Any]:
+    return {"n_jobs": 1}
+
+
 @dataclass(frozen=True)
 class Case:
     """A class with nothing set, and as the script of its paper sets it, on a set of that paper."""
@@ -100,7 +116,15 @@ class Case:
     script: dict[str, Any]
     binary: bool = False
     """Second half of the classes against the first, as the paper has it."""
+    given: Callable[[Any, Any], dict[str, Any]] = alone
+    """What both get: a model that the class stands on, from the training rows."""
 
+    def make(self, params: dict[str, Any]) -> Callable[[Any, Any], Any]:
+        """The class with these settings, from training rows."""
+        return lambda X, y: getattr(worthwhile, self.name)(**self.given(X, y), **params)
+
+
+MINIBOONE = "miniboone_sample"
 
 CLASSES = [
     Case(
@@ -109,19 +133,21 @@ CLASSES = [
         binary=True,
     ),
     Case(
-        "GreedyMiserClassifier", "miniboone_sample", 10**6,
+        "GreedyMiserClassifier", MINIBOONE, 10**6,
         {"max_depth": 3, "newton": True, "learning_rate": 0.1, "min_samples_leaf": 10, "n_rounds": 100},
     ),
-    Case("SubmodularTreeClassifier", "miniboone_sample", 1500, {"budget": 10, "routing": "soft", "tau": "std"}),
-    Case("CostSensitiveTreeClassifier", "miniboone_sample", 1500, {"lam": 0.07, "max_iter": 30}),
-    Case("CascadeClassifier", "miniboone_sample", 1500, {"lam": 0.001, "n_stages": 3, "max_depth": 2}),
-    Case("BudgetedForestClassifier", "miniboone_sample", 1500, {"budget": float("inf"), "price_power": 1.0}),
+    Case("SubmodularTreeClassifier", MINIBOONE, 1500, {"budget": 10, "routing": "soft"}),
+    Case("CostSensitiveTreeClassifier", MINIBOONE, 1500, {"lam": 0.07, "max_iter": 30}),
+    Case("CascadeClassifier", MINIBOONE, 1500, {"lam": 0.001, "n_stages": 3, "max_depth": 2}),
+    Case("BudgetedForestClassifier", MINIBOONE, 1500, {"preset": "paper"}),
+    Case("BudgetedForestClassifier", "forest", 4000, {"preset": "paper"}),
+    Case("PrunedForestClassifier", MINIBOONE, 1500, {"lam": 0.006, "keep_levels": 5}, given=forest),
+    Case("EarlyExitClassifier", MINIBOONE, 1500, {"threshold": 0.9}, given=boosted),
     Case("DynamicSelectionClassifier", "ionosphere", 10**6, {"lam": 0.5, "adapt": 3}),
-    Case("AdaptiveBoostingClassifier", "letters", 2000, {"max_drop": 0.01, "max_depth": 8}, binary=True),
 ]  # fmt: skip
 
 
-def measure(model: Any, rows: tuple[Any, Any], seed: int) -> dict[str, float]:
+def measure(make: Callable[[Any, Any], Any], rows: tuple[Any, Any], seed: int) -> dict[str, float]:
     """Accuracy, log-loss, seconds of one core, and the mean bill as a share of all features' price."""
     X, y = rows
     codes = np.unique(y, return_inverse=True)[1]
@@ -130,6 +156,7 @@ def measure(model: Any, rows: tuple[Any, Any], seed: int) -> dict[str, float]:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        model = make(X[train], codes[train])
         start = time.process_time()
         model.fit(X[train], codes[train])
         seconds = time.process_time() - start
@@ -148,7 +175,7 @@ def measure(model: Any, rows: tuple[Any, Any], seed: int) -> dict[str, float]:
 
 
 def measure_new(make: Callable[[int], Any], rows: tuple[Any, Any], seed: int) -> dict[str, float]:
-    return measure(make(seed), rows, seed)
+    return measure(lambda X, y: make(seed), rows, seed)
 
 
 def run_boosters(given: Any, kept: Kept) -> None:
@@ -170,7 +197,7 @@ def run_boosters(given: Any, kept: Kept) -> None:
 
 def run_classes(given: Any, kept: Kept) -> None:
     """Each class twice: with nothing set, and as its script sets it."""
-    for number, case in enumerate(CLASSES):
+    for case in CLASSES:
         if given.only and given.only not in case.name:
             continue
         X, y, _ = load(case.data, given.data, case.rows)
@@ -178,9 +205,8 @@ def run_classes(given: Any, kept: Kept) -> None:
             y = (np.unique(y, return_inverse=True)[1] >= len(np.unique(y)) // 2).astype(int)
         for label, params in (("defaults", {}), ("script", case.script)):
             for seed in range(given.splits):
-                model = getattr(worthwhile, case.name)(n_jobs=1, **params)
-                key = f"class {number} {case.name} {case.data}/{label}/{seed}"
-                kept.get(key, partial(measure, model, (X, y), seed))
+                key = f"class {case.name} {case.data}/{label}/{seed}"
+                kept.get(key, partial(measure, case.make(params), (X, y), seed))
                 print(key, kept.found[key], flush=True)
 
 
@@ -247,8 +273,8 @@ def loss_table(kept: Kept, splits: int) -> str:
 def class_table(kept: Kept, splits: int) -> str:
     """Defaults beside the settings of the scripts."""
     lines = []
-    for number, case in enumerate(CLASSES):
-        key = f"class {number} {case.name} {case.data}"
+    for case in CLASSES:
+        key = f"class {case.name} {case.data}"
         ours, script = (results(kept, f"{key}/{label}", splits) for label in ("defaults", "script"))
         if not ours or not script:
             continue

@@ -321,3 +321,29 @@ def test_a_classifier_is_pruned_by_labels():
     assert cut.score(X, y) > 0.9
     with pytest.raises(ValueError, match="y has the label 'left', which the model does not have"):
         full.pruned(X[:2], np.array(["up", "left"]))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_routing_is_chosen_with_the_budget_and_hard_under_one(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 6))
+    noise = 3 * rng.normal(size=300)
+    y = (X @ np.linspace(1, 0.5, 6) + noise > 0).astype(int)
+    chosen = SubmodularTreeClassifier(certify=False).fit(X, y)
+    points = chosen._auto_points(X)
+    assert {point["routing"] for point in points} == {"hard", "soft"}
+    again = SubmodularTreeClassifier(chosen.budget_, routing=chosen.routing_, certify=False)
+    assert again.fit(X, y).policy_.fingerprint() == chosen.policy_.fingerprint()
+    assert SubmodularTreeClassifier(2, certify=False).fit(X, y).routing_ == "hard"
+    only = SubmodularTreeClassifier(routing="soft", certify=False)
+    assert {point["routing"] for point in only._auto_points(X)} == {"soft"}
+
+
+def test_the_better_routing_is_found_on_rows_held_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    linear = X @ np.linspace(1, 0.6, 5) + 2 * rng.normal(size=400)
+    assert SubmodularTreeRegressor(certify=False).fit(X, linear).routing_ == "soft"
+    X = rng.uniform(-1, 1, size=(3000, 1))
+    steps = np.where(X[:, 0] > 0, 1.0, -1.0) * (1 + np.sign(X[:, 0]) * 0.5)
+    assert SubmodularTreeRegressor(certify=False).fit(X, steps).routing_ == "hard"

@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.intp]
 Points = Sequence[dict[str, Any]]
 FitAll = Callable[..., Iterable[Any]]
 
-FEW_ROWS, FOLDS = 1000, 3
+FEW_ROWS, FOLDS = 2500, 3
 """With fewer rows than this each row is held out once, in so many folds; with more, one fold is."""
 
 MOST_ROWS = 12000

@@ -69,11 +69,11 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
     def _settle(self, X: Any, y: Any, weight: Any) -> None:
         """Set the trade-off to be used: as given, or for "auto" chosen on rows held out."""
         (name,) = self.trade_off_parameters
-        value = getattr(self, name)
-        if isinstance(value, str):
-            points = self._auto_points(X)
-            value = choose_point(self._quick(), points, X, y, weight)[name]
-        setattr(self, f"{name}_", value)
+        point = {name: getattr(self, name)}
+        if isinstance(point[name], str):
+            point = choose_point(self._quick(), self._auto_points(X), X, y, weight)
+        for key, value in point.items():
+            setattr(self, f"{key}_", value)
 
     @abstractmethod
     def _auto_points(self, X: Any) -> list[dict[str, Any]]:

@@ -31,8 +31,8 @@ from worthwhile.estimators.linear._targets import Targets, geometric_budgets
 from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
-AUTO_POINTS = 7
-"""Budgets that "auto" chooses from, besides everything."""
+AUTO_POINTS, ROUTINGS = 7, ("hard", "soft")
+"""Budgets that "auto" chooses from, besides everything, and with which routings."""
 
 
 @dataclass(eq=False, repr=False)
@@ -43,12 +43,13 @@ class _SubmodularTree(LinearTreeBase):
     _renamed: ClassVar[dict[str, str]] = {"depth": "max_depth"}
     certificates_: pd.DataFrame = field(init=False)
     budget_: Any = field(init=False)
+    routing_: str = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="both"), "array-like", StrOptions({"auto"})],
         "max_depth": [Interval(Integral, 1, 16, closed="both")],
         "budget_per": [StrOptions({"node", "path"})],
-        "routing": [StrOptions({"hard", "soft"})],
+        "routing": [StrOptions({"auto", "hard", "soft"})],
         "tau": [Interval(Real, 0, None, closed="neither"), StrOptions({"std"})],
         "on_overflow": [StrOptions({"skip", "stop"})],
         "engine": [StrOptions({"auto", "moments", "qr"})],
@@ -63,8 +64,8 @@ class _SubmodularTree(LinearTreeBase):
     _: KW_ONLY
     max_depth: int = 5
     budget_per: str = "node"
-    routing: str = "hard"
-    tau: float | str = 1.0
+    routing: str = "auto"
+    tau: float | str = "std"
     on_overflow: str = "skip"
     engine: str = "auto"
     trees: Any = None
@@ -78,7 +79,7 @@ class _SubmodularTree(LinearTreeBase):
     ) -> LinearTreePolicy:
         X = np.ascontiguousarray(X)
         settings = AstcSettings(
-            budgets=self._budgets(), max_depth=self.max_depth, soft=self.routing == "soft", tau=self.tau,
+            budgets=self._budgets(), max_depth=self.max_depth, soft=self.routing_ == "soft", tau=self.tau,
             on_overflow=self.on_overflow, engine=self.engine, certify=self.certify,
             min_weight=float(self.min_weight),
         )  # fmt: skip
@@ -143,8 +144,13 @@ class _SubmodularTree(LinearTreeBase):
     def _auto_points(self, X: Any) -> list[dict[str, Any]]:
         costs = self._costs_for(X)
         levels = self.max_depth if self.budget_per == "node" else 1
-        budgets = [*geometric_budgets(costs, levels, AUTO_POINTS), costs.total]
-        return [{"budget": budget} for budget in dict.fromkeys(budgets)]
+        budgets = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
+        routings = ROUTINGS if self.routing == "auto" else (self.routing,)
+        return [{"budget": b, "routing": r} for r in routings for b in budgets]
+
+    def _settle(self, X: Any, y: Any, weight: Any) -> None:
+        self.routing_ = ROUTINGS[0] if self.routing == "auto" else self.routing
+        super()._settle(X, y, weight)
 
     def _quick(self) -> Any:
         return clone(self).set_params(certify=False)
@@ -182,8 +188,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     ----------
     budget : number, list of numbers or "auto", default="auto"
         What each node may spend on new features: one number for all nodes, one per level, or one
-        per node in level order (upper child first). Never exceeded. "auto": of eight numbers the one
-        with the cheapest tree within one standard error of the best, on rows held out.
+        per node in level order (upper child first). Never exceeded. "auto": of eight numbers, and of both
+        routings, those with the cheapest tree within one standard error of the best, on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     max_depth : int, default=5
@@ -192,10 +198,11 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         (boosting, forests) count levels of splits instead.
     budget_per : {"node", "path"}, default="node"
         "path": ``budget`` is one total that is split evenly over the levels of a path.
-    routing : {"hard", "soft"}, default="hard"
-        Whether training rows go to one child, or to both with weights from a sigmoid. Prediction
-        always takes one path.
-    tau : number or "std", default=1.0
+    routing : {"auto", "hard", "soft"}, default="auto"
+        Whether training rows go to one child, or to both with weights from a sigmoid, which is better
+        where rows are few. Prediction always takes one path. "auto": chosen along with the budget;
+        "hard" under a budget that is given.
+    tau : number or "std", default="std"
         Width of the soft step, in label units (standard deviations of y in regression); "std" is
         the weighted standard deviation of the node's scores.
     on_overflow : {"skip", "stop"}, default="skip"
@@ -222,8 +229,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
 
     Attributes
     ----------
-    budget_ : number or list of numbers
-        The budget that was used.
+    budget_, routing_ : number or list of numbers, str
+        The budget and the routing that were used.
     certificates_ : frame, one row per node
         ``ratio``: lower bound on the submodularity ratio; ``guarantee`` = 1 - exp(-ratio): the fit
         is at least this share of the best fit of any set that costs at most ``cost`` (0 says
@@ -273,7 +280,7 @@ class SubmodularTreeRegressor(LinearTreeRegressor, _SubmodularTree):
 
     Parameters
     ----------
-    tau : number or "std", default=1.0
+    tau : number or "std", default="std"
         Width of the soft step in standard deviations of y; "std": of the node's scores.
 
     Examples
