@@ -214,3 +214,44 @@ def test_prices_of_nothing_are_refused(steps):
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_options")
     refused = steps.open(unavailable=["nothing"])
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad_options")
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_memory_holds_so_many_cases_and_heavy_ones_count_for_several(make, heart):
+    from tests.serve.conftest import Steps
+    from worthwhile.serve import Limits
+
+    steps = Steps(make(limits=Limits(cached_cases=5)), heart)
+    memory = steps.client.app.state.cases._memory
+    cases = [steps.open().json() for _ in range(9)]
+    assert len(memory) == 5
+    for case in cases:  # those that were forgotten are revived
+        assert steps.tell(case, 0).status_code == 200
+    assert len(memory) == 5
+    for live in [memory.take(case["id"]) for case in cases]:
+        if live is not None:
+            live.lines = 20
+            memory.put(live)
+    assert len(memory) == 1  # of weight 3 each
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_old_versions_of_models_are_forgotten_and_read_again(make, heart, monkeypatch, tmp_path):
+    from sklearn.tree import DecisionTreeClassifier
+
+    import worthwhile
+    from tests.serve.conftest import Steps
+
+    monkeypatch.setattr("worthwhile.serve._models.OLD_VERSIONS", 2)
+    begun = []
+    for depth in range(1, 6):
+        path = tmp_path / str(depth) / "heart.worthwhile"
+        path.parent.mkdir()
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(heart.data, heart.target)
+        worthwhile.PricedModel(tree, heart.costs).save(path)
+        steps = Steps(make(models=(str(path),)), heart)
+        begun.append(steps.open().json())
+    for _ in range(2):
+        for case in begun:
+            assert steps.client.get(f"/v1/sessions/{case['id']}").json() == case
+    assert len(steps.client.app.state.models._known) <= 3

@@ -47,6 +47,36 @@ class _Live:
     calls: int = 0
     """Calls of the session that are on disk."""
 
+    @property
+    def weight(self) -> int:
+        """How much memory it takes, in units of about 10 kB: a small model's case is one."""
+        return 1 + self.lines // 10 + self.session.policy.n_features // 1000
+
+
+class _Memory:
+    """Cases in memory, those used last; as heavy together as ``most`` of a small model."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._weight = most, 0
+        self._cases: OrderedDict[str, tuple[int, _Live]] = OrderedDict()
+
+    def take(self, case_id: str) -> _Live | None:
+        """A case, which is then no longer here."""
+        weight, live = self._cases.pop(case_id, (0, None))
+        self._weight -= weight
+        return live
+
+    def put(self, live: _Live) -> None:
+        """Keep a case; others may have to go."""
+        self.take(live.stored.id)
+        self._cases[live.stored.id] = live.weight, live
+        self._weight += live.weight
+        while self._weight > self._most:
+            self.take(next(iter(self._cases)))
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
 
 class Cases:
     """Opens, advances and shows cases."""
@@ -54,10 +84,9 @@ class Cases:
     def __init__(
         self, database: Database, models: Models, limits: Limits, metrics: Metrics
     ) -> None:
-        self._database, self.models, self._limits = database, models, limits
-        self._metrics = metrics
+        self._database, self.models, self._metrics = database, models, metrics
         self._room = operations.Room(limits.open_cases)
-        self._cache: OrderedDict[str, _Live] = OrderedDict()
+        self._memory = _Memory(limits.cached_cases)
 
     # Requests ------------------------------------------------------------------------------------
 
@@ -85,7 +114,7 @@ class Cases:
         if again is not None:
             return again
         self._metrics.opened(model.name).inc()
-        self._note_spent(live, step, begun)
+        self._note_spent(caller, live, step, begun)
         self._keep(live, step)
         return step.answer
 
@@ -151,7 +180,7 @@ class Cases:
             self._metrics.repeated.inc()
             return again  # what is in memory is behind: it was taken out, and stays out
         self._metrics.told(live.model.name).inc()
-        self._note_spent(live, step, begun)
+        self._note_spent(caller, live, step, begun)
         self._keep(live, step)
         return step.answer
 
@@ -201,9 +230,9 @@ class Cases:
         live.calls += len(step.calls)
         self._put(live)
 
-    def _note_spent(self, live: _Live, step: Step, begun: int) -> None:
+    def _note_spent(self, caller: Caller, live: _Live, step: Step, begun: int) -> None:
         """Count what was bought, and show each purchase as a span of the request that told it."""
-        owner = live.stored.owner
+        owner = caller.name if caller.id == live.stored.owner else live.stored.owner
         for _, feature, kind, amount in step.lines:
             tracing.note_span(
                 "worthwhile.purchase", begun, model=live.model.name, case=live.stored.id, feature=feature,
@@ -216,7 +245,7 @@ class Cases:
 
     async def _take(self, caller: Caller, case_id: str, *, check: bool = False) -> _Live:
         """The case out of memory, or revived; with ``check``, only if the store knows no later step."""
-        live = self._cache.pop(case_id, None)
+        live = self._memory.take(case_id)
         if live is None or check or not caller.may_see(live.stored.owner):
             stored = await self.stored(caller, case_id)
             if live is None or live.stored.seq != stored.seq or live.stored.state != stored.state:
@@ -230,9 +259,7 @@ class Cases:
     def _put(self, live: _Live) -> None:
         if live.stored.state != "open":
             return  # its values may be removed from the store, and must not stay here
-        self._cache[live.stored.id] = live
-        while len(self._cache) > self._limits.cached_cases:
-            self._cache.popitem(last=False)
+        self._memory.put(live)
 
     async def _revive(self, stored: StoredCase) -> _Live:
         self._metrics.replays.inc()

@@ -18,6 +18,9 @@ from worthwhile.serve import _operations as operations
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
 
+OLD_VERSIONS = 16
+"""Versions that are served no more, kept in memory for the cases that began with them."""
+
 
 @dataclass(frozen=True)
 class Model:
@@ -131,8 +134,15 @@ class Models:
                 raise ServiceError(
                     404, "unknown_model", f"model {name!r} has no version {version!r}."
                 )
+            if len(self._known) - len(self._current) >= OLD_VERSIONS:
+                self._forget_oldest()
             self._known[name, version] = stored_model(name, content)
         return self._known[name, version]
+
+    def _forget_oldest(self) -> None:
+        """Make room for another version that is served no more."""
+        served = {(model.name, model.version) for model in self._current.values()}
+        del self._known[next(known for known in self._known if known not in served)]
 
 
 def stored_model(name: str, content: bytes) -> Model:

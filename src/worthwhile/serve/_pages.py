@@ -84,6 +84,7 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["quanta"] = as_float
     environment.filters["money"] = lambda amount: f"{amount:,.2f}"
     environment.filters["percent"] = lambda share: f"{share:.0%}"
     environment.filters["when"] = lambda text: text[:16].replace("T", " ")
@@ -328,7 +329,10 @@ def _prices(text: str) -> dict[str, float]:
     found = {}
     for line in filter(str.strip, text.splitlines()):
         name, _, amount = line.rpartition(":")
-        price = _number(amount) if name.strip() else None
+        try:
+            price = _number(amount) if name.strip() else None
+        except ValueError:
+            price = None
         if price is None:
             raise ValueError(
                 f"{line.strip()!r} is no price: write 'name: amount', one on each line."

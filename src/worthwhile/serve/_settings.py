@@ -27,7 +27,8 @@ class Limits:
     open_cases : int
         Most open cases of a key.
     cached_cases : int
-        Cases kept in memory; others are revived from the store.
+        Cases kept in memory, of a small model (about 10 kB each); one with more than ten values counts as
+        several. Others are revived from the store.
     """
 
     body_bytes: int = 1_000_000
