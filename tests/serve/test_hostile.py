@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import secrets
 import sqlite3
 
 import pytest
@@ -200,3 +202,86 @@ def test_what_nobody_expected_has_the_one_shape_too(make, monkeypatch):
     error = _is_refusal(client.post("/v1/sessions", json={"model": "heart"}), 500)
     assert error["code"] == "internal"
     assert "secret" not in error["message"]
+
+
+def _sent_raw(client, path, body):
+    headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(4)}
+    return client.post(path, content=body, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model": "heart", "label": "\xed\xa0\x80"}',  # half a pair, as if it were UTF-8
+        b'{"model": "heart", "label": "\xff"}',
+        '{"model": "heart", "label": "\\u0000"}'.encode("utf-16"),
+        '{"model": "heart"}'.encode("utf-16-le"),
+        '{"model": "heart"}'.encode("utf-32"),
+    ],
+)
+def test_other_encodings_are_refused_before_anything_is_read(client, body):
+    error = _is_refusal(_sent_raw(client, "/v1/sessions", body), 400)
+    assert error["code"] == "bad_text"
+
+
+@pytest.mark.parametrize("host", ["[::1", "[", "127.0.0.1@evil.example", "evil.example:80"])
+def test_hosts_that_are_not_ours_or_nobodys_are_refused(client, host):
+    _is_refusal(client.get("/v2", headers={"Host": host}), 421)
+
+
+def test_an_origin_that_nobody_can_read_is_foreign(client):
+    page = client.post("/sign-in", data={"key": "x"}, headers={"Origin": "http://["})
+    assert page.status_code == 403
+
+
+def test_a_value_that_fits_no_type_has_one_problem_with_a_plain_text(steps):
+    first = steps.open().json()
+    body = b'{"seq": 0, "values": {"oldpeak": 1e400, "cp": 1}}'
+    error = _is_refusal(_sent_raw(steps.client, f"/v1/sessions/{first['id']}/tell", body), 422)
+    assert error["message"].startswith("body.values.oldpeak: Give a finite number, text, true")
+    assert len(error["details"]["problems"]) == 1
+
+
+def test_a_request_that_never_ends_is_given_up(client, monkeypatch):
+    monkeypatch.setattr("worthwhile.serve._app.BODY_SECONDS", 0.05)
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(5)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/v1/sessions", "query_string": b"",
+        "root_path": "", "scheme": "http", "headers": [(b"host", b"127.0.0.1"), (b"content-length", b"9")],
+    }  # fmt: skip
+    asyncio.run(client.app(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert b'"too_slow"' in sent[1]["body"]
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_values_whose_sum_is_no_number_are_kept_and_billed_all_the_same(make, tmp_path, kind):
+    import numpy as np
+
+    import worthwhile
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = 1000 * X[:, 0] + 900 * X[:, 1]
+    made = getattr(worthwhile, f"CostWeightedL1{kind}")(lam=1e-6, costs=np.ones(2))
+    made.fit(X, y > 0 if kind == "Classifier" else y).save(tmp_path / "line.worthwhile")
+    client = make(models=(str(tmp_path / "line.worthwhile"),))
+    case = client.post("/v1/sessions", json={"model": "line"}).json()
+    url, body = f"/v1/sessions/{case['id']}", b'{"seq": 0, "values": {"0": 1.7e308, "1": -1.7e308}}'
+    told = _sent_raw(client, f"{url}/tell", body)
+    assert told.status_code == 200, told.text
+    answer = told.json()
+    assert (answer["spent"], answer["probabilities"]) == (2.0, None)
+    assert client.get(url).json() == answer
+    assert client.get(f"/cases/{case['id']}").status_code == 200
+    client.put(f"{url}/truth", json={"truth": 1.5 if kind == "Regressor" else False})
+    assert client.get("/v1/models/line/promise").json()["judged"] == 0
+    rows = client.post("/v1/models/line/predict", json={"rows": [{"0": 1.7e308, "1": -1.7e308}]})
+    assert rows.json()["predictions"][0]["probabilities"] is None

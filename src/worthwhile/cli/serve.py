@@ -134,6 +134,7 @@ def _listen(app: Any, settings: Any) -> None:
 
     uvicorn.run(
         app,
+        http=_protocol(),
         host=settings.host,
         port=settings.port,
         log_level="warning",
@@ -141,6 +142,14 @@ def _listen(app: Any, settings: Any) -> None:
         server_header=False,
         timeout_graceful_shutdown=10,
     )
+
+
+def _protocol() -> Any:
+    try:
+        from worthwhile.serve.protocol import LimitedProtocol
+    except ImportError:  # without httptools, whose parser has no limits, uvicorn takes one that has
+        return "auto"
+    return LimitedProtocol
 
 
 @serving.command()

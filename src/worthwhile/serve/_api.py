@@ -22,6 +22,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         401: "No valid API key.",
         402: "The key's budget does not cover the case.",
         404: "There is no such case or model for this key.",
+        408: "The request took too long to arrive.",
         409: "The case stands at another step, or is closed.",
         410: "The values were removed after the time of retention.",
         413: "The request is too large.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -26,7 +27,7 @@ from worthwhile.serve._openapi import describe
 from worthwhile.serve._rows import load_extractors
 from worthwhile.serve._settings import Settings
 from worthwhile.serve._stores import open_database, store_errors
-from worthwhile.serve._text import check_text, is_storable
+from worthwhile.serve._text import check_text, host_of, is_storable
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -114,7 +115,7 @@ def _answer_errors(app: FastAPI) -> None:
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         problems = [
             {"at": ".".join(map(str, item["loc"])), "problem": item["msg"]}
-            for item in error.errors()
+            for item in _plainly(error.errors())
         ]
         first = problems[0]
         text = f"{first['at']}: {first['problem']}. Nothing was recorded."
@@ -130,10 +131,28 @@ def _answer_errors(app: FastAPI) -> None:
         return answer
 
 
+def _plainly(problems: Sequence[Any]) -> list[dict[str, Any]]:
+    """Problems of requests; a value that fits none of many types has one, not one for each type."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for problem in problems:
+        where = problem["loc"]
+        depth = {"values": 3, "rows": 4}.get(where[1] if len(where) > 1 else "", len(where))
+        if len(where) > depth:
+            problem = {"loc": where[:depth], "msg": ANY_VALUE}
+        found.setdefault(problem["loc"], problem)
+    return list(found.values())
+
+
+ANY_VALUE = 'Give a finite number, text, true, false, null or {"unavailable": true}'
+
+
 def _is_page(request: Request) -> bool:
     path = request.url.path
     return not path.startswith(("/v1", "/v2", "/metrics"))
 
+
+BODY_SECONDS = 60.0
+"""How long a request may take to arrive."""
 
 HEADERS = [
     (
@@ -192,7 +211,7 @@ class _Bounds:
 
         Otherwise a page elsewhere, whose name is made to point here, could call us by a browser.
         """
-        name = urlsplit(f"//{host.decode('latin-1')}").hostname
+        name = host_of(f"//{host.decode('latin-1')}")
         if self._hosts is not None and name not in self._hosts:
             raise ServiceError(
                 421, "wrong_host", f"the service is not called {name!r}: use http://127.0.0.1."
@@ -206,13 +225,18 @@ class _Bounds:
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > self._most:
             raise error
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return body
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._most:
-                raise error
-        return body
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > self._most:
+                        raise error
+        except TimeoutError:
+            text = f"the request took over {BODY_SECONDS:g} seconds to arrive: send it again."
+            raise ServiceError(408, "too_slow", text) from None
+        return bytes(body)

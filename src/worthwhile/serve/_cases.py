@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -322,10 +323,9 @@ def answer_of(session: Session, stored: StoredCase) -> dict[str, Any]:
         }
         for name in wanted
     ]
-    prediction = session.prediction
+    prediction, shares = read_answer(session)
     probabilities = None
-    if policy.output.has_probabilities and policy.output.classes is not None:
-        shares = session.probabilities.tolist()
+    if shares is not None and policy.output.classes is not None:
         labels = policy.output.classes.tolist()
         probabilities = {str(c): p for c, p in zip(labels, shares, strict=True)}
     return {
@@ -335,13 +335,29 @@ def answer_of(session: Session, stored: StoredCase) -> dict[str, Any]:
         "seq": stored.seq,
         "state": stored.state,
         "ask": ask,
-        "prediction": prediction.item() if hasattr(prediction, "item") else prediction,
+        "prediction": prediction,
         "probabilities": probabilities,
         "spent": session.spent,
         "budget": session.budget,
         "unit": policy.costs.unit,
         "done": stored.state != "open" or not ask,
     }
+
+
+def read_answer(session: Session) -> tuple[Any, list[float] | None]:
+    """Prediction and probabilities as JSON can have them.
+
+    Values that are finite may be so large that a sum of them is not; they were paid for all the same,
+    and the step is kept, with null for what is no number.
+    """
+    prediction, shares = session.prediction, None
+    if session.policy.output.has_probabilities:
+        shares = session.probabilities.tolist()
+    if hasattr(prediction, "item"):
+        prediction = prediction.item()
+    if isinstance(prediction, float) and not math.isfinite(prediction):
+        prediction = None
+    return prediction, shares if shares is not None and all(map(math.isfinite, shares)) else None
 
 
 def read_tell(costs: Costs, request: Mapping[str, Any]) -> tuple[dict[Any, Any], Any]:

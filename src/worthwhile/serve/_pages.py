@@ -12,7 +12,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -23,6 +23,7 @@ from worthwhile.serve import _operations as operations
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import STAYS, Caller
 from worthwhile.serve._promises import check_model
+from worthwhile.serve._text import place_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -53,7 +54,7 @@ async def visitor(request: Request) -> Visitor:
 async def form_of(request: Request, visitor: Visitor | None) -> dict[str, str]:
     """The fields of a form that came from one of our own pages."""
     origin = request.headers.get("origin")
-    if origin not in (None, "null") and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin not in (None, "null") and place_of(origin) != request.headers.get("host"):
         raise ServiceError(403, "foreign_form", "the form came from another site.")
     try:
         fields = dict(parse_qsl((await request.body()).decode("utf-8"), keep_blank_values=True))

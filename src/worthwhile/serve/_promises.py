@@ -51,7 +51,8 @@ async def check_model(database: Database, model: Model, sees: str | None) -> dic
         lambda cursor: history.judged(cursor, model.name, model.version, sees, MOST)
     )
     total = model.policy.costs.flat.total
-    used = [case for case in found if _comparable(case, total)]
+    sure = model.policy.output.has_probabilities
+    used = [case for case in found if _comparable(case, total) and _is_finite(case, sure)]
     counts = {"judged": len(used), "left_out": len(found) - len(used)}
     if not used:
         text = "No case with a known truth has ended yet"
@@ -70,6 +71,12 @@ def _comparable(case: Judged, total: int) -> bool:
     budget = options.get("budget")
     cut = budget is not None and budget < as_float(total)
     return case.state == "done" and not cut and not {"prices", "unavailable"} & set(options)
+
+
+def _is_finite(case: Judged, sure: bool) -> bool:
+    """Whether the values were not so large that the answer is no number."""
+    answer = case.answer
+    return answer["prediction"] is not None and not (sure and answer["probabilities"] is None)
 
 
 def _evidence(model: Model, cases: list[Judged]) -> Evidence:

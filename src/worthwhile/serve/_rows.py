@@ -13,7 +13,7 @@ from typing import Any
 from worthwhile.exceptions import CostsError, SessionError
 from worthwhile.policy.base import Policy
 from worthwhile.runtime import UNAVAILABLE, Extractors, Session, split_paid
-from worthwhile.serve._cases import Cases, read_tell
+from worthwhile.serve._cases import Cases, read_answer, read_tell
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
 from worthwhile.serve._models import Model
@@ -71,11 +71,10 @@ def _predict(
         session = Session(model.policy, **options)
         while wanted := session.ask():
             session.tell({name: known.get(name, UNAVAILABLE) for name in wanted})
-        prediction = session.prediction
-        has = model.policy.output.has_probabilities
+        prediction, shares = read_answer(session)
         return {
-            "prediction": prediction.item() if hasattr(prediction, "item") else prediction,
-            "probabilities": session.probabilities.tolist() if has else None,
+            "prediction": prediction,
+            "probabilities": shares,
             "spent": session.spent,
             "bought": [entry.feature for entry in session.ledger if entry.kind == "bought"],
         }
@@ -102,7 +101,7 @@ async def drive(
         )
     ids = request["ids"]
     check_count(len(ids), limits)
-    if len(set(ids)) < len(ids):
+    if len(set(map(str, ids))) < len(ids):
         raise ServiceError(422, "doubled_ids", "ids has an id twice: send each once.")
     # With a memory of its own: what one request has fetched must neither pile up nor serve the next.
     fresh = Extractors(

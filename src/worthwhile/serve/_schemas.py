@@ -79,7 +79,7 @@ class PredictRequest(_Strict):
 class DriveRequest(_Strict):
     """Cases whose values the server fetches by its own functions; where a model tosses a coin, ids are keys."""
 
-    ids: Annotated[list[str | StrictInt], Field(min_length=1)]
+    ids: Annotated[list[CaseKey | StrictInt], Field(min_length=1)]
     budget: Amount | None = None
 
 

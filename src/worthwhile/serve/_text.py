@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from worthwhile.serve._errors import ServiceError
 
@@ -27,8 +28,42 @@ def is_storable(text: str) -> bool:
     return "\x00" not in text
 
 
+def host_of(url: str) -> str | None:
+    """The name of the machine in an address; None where there is none, or nobody can read it.
+
+    Examples
+    --------
+    >>> host_of("http://[::1]:8642"), host_of("http://[")
+    ('::1', None)
+    """
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def place_of(url: str | None) -> str:
+    """Name and port of the machine in an address; '' where there is none, or nobody can read it.
+
+    Examples
+    --------
+    >>> place_of("http://localhost:8642/cases"), place_of("http://[")
+    ('localhost:8642', '')
+    """
+    try:
+        return urlsplit(url or "").netloc
+    except ValueError:
+        return ""
+
+
 def check_text(body: bytes) -> None:
-    """Refuse JSON with such text; what is no JSON is refused elsewhere."""
+    """Refuse requests in other encodings, and JSON with such text; what is no JSON is refused elsewhere."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        raise ServiceError(400, "bad_text", "the request is not UTF-8.") from None
+    if b"\x00" in body:
+        raise ServiceError(400, "bad_text", "the request has a zero in it: send UTF-8.")
     if ESCAPES.search(body) is None:
         return
     try:
