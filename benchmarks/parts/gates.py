@@ -45,6 +45,22 @@ WITHIN = 0.01
 """Accuracy that may be lost."""
 
 
+LOOKED_AT = """Defaults were chosen on other draws: one of the Letters in front of the forest, two of MiniBooNE, two of
+Forest (5,000 to 12,000 rows to train on). They share rows with those above, as the sets have no more. The SVM was not
+looked at. What had stood in the way, on these draws:
+
+- 100 rounds make too weak a cheap model of the Letters: where 37 % were saved, 0.6 points were expected to be lost and
+  1.2 were; with 300 rounds 0.3 and 0.9, on 8,000 rows. What these chose is now trained on all 12,000.
+- A row of a forest's own is spoken of by the third of its trees that did not draw it. A forest of 50 trees, 81.2 %
+  right on new rows of Forest, was 79.2 % right so, and gates looked two points better than they were. More
+  trees are grown.
+- Newton steps of trees with a value for every class had no bound: a class that nobody expected in a leaf gave steps of
+  a thousand million. On 5,000 rows of Forest, 150 rounds of depth 8, Greedy Miser was 75.0 % right, and 77.8 % with a
+  bound.
+- One point may be lost, a standard error included; before, two points with two standard errors.
+"""
+
+
 def forest(trees: int) -> Callable[[], Any]:
     return lambda: RandomForestClassifier(trees, criterion="entropy", random_state=0, n_jobs=1)
 
@@ -77,7 +93,7 @@ class Case:
 CASES = {
     "Letters, forest of 200 trees": Case("letters", 12000, 8000, forest(200), 0.31),
     "Letters, RBF-SVM": Case("letters", 12000, 8000, svm, 0.31),
-    "Forest, forest of 50 trees": Case("forest", 15000, 20000, forest(50), 0.32),
+    "Forest, forest of 50 trees": Case("forest", 10000, 20000, forest(50), 0.32),
     "MiniBooNE sample, forest of 200 trees": Case("miniboone_sample", 3000, 2000, forest(200), 0.63),
 }  # fmt: skip
 
@@ -224,7 +240,8 @@ def main() -> None:
         "drop promised.\n\n"
         f"{savings(kept, given.seeds)}\n"
         "Heart, at its real prices, 207 patients to train and 90 to test on:\n\n"
-        f"{hearts(kept, given.seeds)}"
+        f"{hearts(kept, given.seeds)}\n"
+        f"{LOOKED_AT}"
     )  # fmt: skip
     write_section(given.out, "gates", text)
 
