@@ -172,6 +172,8 @@ class Costs(PriceList):
                     f"costs has {self.n_features} prices but the data has {n_features} columns: give one price "
                     "per column, 0 for a free one."
                 )
+            if names is None and self._measured is None:
+                return self  # as they are: a list of prices never changes
             names = None if names is None else tuple(names)
             return type(self)(**some_columns(self, names, range(n_features)))
         if names is None:
@@ -186,6 +188,8 @@ class Costs(PriceList):
                 f"costs has prices for {some(unknown)}, which the data does not have: "
                 "use costs.select(X.columns), or add the columns."
             )
+        if self._names == tuple(names) and self._measured is None:
+            return self
         return self.select(names)
 
     @classmethod

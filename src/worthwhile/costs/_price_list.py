@@ -141,6 +141,8 @@ class PriceList:
 
     def columns_of(self, features: Any, what: str) -> list[int]:
         """Columns of a list of features, which is called ``what`` where it is refused."""
+        if type(features) is tuple and not features:
+            return []  # nothing was said: single rows and sessions should not pay for it
         if isinstance(features, (str, bytes)) or not isinstance(features, Iterable):
             raise CostsError(f"{what} is {features!r}: give a list of features.")
         return sorted({self.index(feature) for feature in features})

@@ -96,10 +96,10 @@ class CostAware(Promising, Deciding, TableReader):
         """Everything about a batch in one pass; ``how`` goes to the policy."""
         policy, given = self._policy_at(prices), X
         missing = policy.costs.columns_of(unavailable, "unavailable")
-        absent = [*policy.costs.dependents(missing)]
+        absent = policy.costs.dependents(missing) if missing else []
         X = self._read(X, absent) if absent else self._read(X)
         keys = None if key is None else read_keys(key, len(X))
-        limit = self.policy_.allowed(budget_limits(budget, len(X)))
+        limit = self.policy_.allowed(None if budget is None else budget_limits(budget, len(X)))
         if limit is not None or (missing and not set(missing).isdisjoint(policy.reads.tolist())):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.

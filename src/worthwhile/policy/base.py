@@ -257,6 +257,8 @@ class Policy(ABC):
         if self.coin is not None and (keys is not None or self.keyed(None) is not self):
             return self._serve_keyed(X, limit, keys, unavailable=unavailable)
         missing = self.costs.dependents(unavailable)
+        if not missing and not isinstance(limit, np.ndarray):
+            return self._with_required(self.batch(X, limit, billed=billed, **how))
 
         def run(rows: Floats, quanta: int | None, billed: bool = billed) -> Outcome:
             if missing:
@@ -264,8 +266,12 @@ class Policy(ABC):
             return self.batch(rows, quanta, billed=billed, **how)
 
         each = isinstance(limit, np.ndarray)
-        outcome = self._by_limit(X, limit, run) if each else run(X, limit)
-        return outcome._replace(acquired=self.costs.closed(outcome.acquired))
+        return self._with_required(self._by_limit(X, limit, run) if each else run(X, limit))
+
+    def _with_required(self, outcome: Outcome) -> Outcome:
+        """The outcome of a batch, where purchases come with what they require."""
+        closed = self.costs.closed(outcome.acquired)
+        return outcome if closed is outcome.acquired else outcome._replace(acquired=closed)
 
     def _by_limit(self, X: Floats, limits: npt.NDArray[np.int64], run: Any) -> Outcome:
         """Rows with a limit each; those whose whole bill fits are as without one."""

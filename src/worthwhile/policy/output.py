@@ -107,13 +107,17 @@ class Output:
         best: npt.NDArray[np.intp] = np.argmax(raw[:, : len(self.classes)], axis=1)
         return best
 
-    @quiet
     def predict(self, raw: Floats) -> Array:
         """Labels, or values for regression."""
-        if self.kind == "log-value":
-            return links.exponential(raw[:, 0])
-        if self.classes is None:
+        if self.kind == "value":
             return raw[:, 0] if raw.shape[1] == 1 else raw
+        return self._decided(raw)
+
+    @quiet
+    def _decided(self, raw: Floats) -> Array:
+        """Predictions that are computed from raw outputs."""
+        if self.classes is None:
+            return links.exponential(raw[:, 0])
         if self.errors is not None:
             chosen = np.argmin(self.expected(raw), axis=1)  # of equal ones the first
             decisions: Array = self._decisions[chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,14 @@ from worthwhile.policy.output import Output
 
 MANY = 512
 """Rows from which shallow trees are scored instead of walked; below, it is not worth the tables."""
+
+
+@functools.cache
+def _general_walks() -> Any:
+    """The kernels that walk any trees, imported when the first batch comes: single rows are quick."""
+    from worthwhile.core.walks import general
+
+    return general
 
 
 class TreePolicy(Policy):
@@ -66,7 +75,8 @@ class TreePolicy(Policy):
         if limit is not None:
             return self._batch_limited(X, limit, raw)
         acquired = np.zeros(X.shape if billed else (0, 0), dtype=bool)
-        evaluated = np.full(len(X), trees.n_trees, dtype=np.int64)
+        evaluated = np.empty(len(X), dtype=np.int64)
+        evaluated.fill(trees.n_trees)
         if len(X) >= MANY and self._is_shallow():
             self._score(self._read(X), raw, acquired)
         elif not (self._is_worth_laying_out(len(X)) and self._walk_deep(X, raw, acquired)):
@@ -121,13 +131,13 @@ class TreePolicy(Policy):
 
     def _walk(self, name: str, X: Floats, *arguments: Any) -> None:
         """Run one of the kernels that can walk any trees."""
-        from worthwhile.core.walks import general as walk
-
+        walk = _general_walks()
         if self._packed is None:
-            self._packed = self.trees.packed()
-        trees = self.trees
-        model = (self._packed, trees.sets, trees.value, trees.root, trees.output, trees.base)
-        walk.in_threads(getattr(walk, name), len(X), self._read(X), *model, *arguments)
+            trees = self.trees
+            self._packed = (
+                trees.packed(), trees.sets, trees.value, trees.root, trees.output, trees.base
+            )  # fmt: skip
+        walk.in_threads(getattr(walk, name), len(X), self._read(X), *self._packed, *arguments)
 
     def _is_worth_laying_out(self, n_rows: int) -> bool:
         """Whether so many rows have come that laying the trees out anew is the smaller effort."""

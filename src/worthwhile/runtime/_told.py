@@ -39,12 +39,12 @@ class Listener(Storable):
 
     def _read(self, values: Mapping[Any, Any]) -> dict[int, float | None]:
         """Check values; None stands for what is unavailable. Planned purchases come first, in order."""
+        if type(values) is dict and self.policy.columns is None and self._is_as_asked(values):
+            return dict(zip(self._pending, values.values(), strict=False))
         if not isinstance(values, Mapping):
             raise SessionError(
                 f"values is a {type(values).__name__}: give a mapping from feature to value, such as {{'age': 63}}."
             )
-        if type(values) is dict and self.policy.columns is None and self._is_as_asked(values):
-            return dict(zip(self._pending, values.values(), strict=False))
         told: dict[int, float | None] = {}
         words: dict[int, Any] = {}
         columns = self.policy.columns

@@ -240,9 +240,10 @@ class Session(Listener):
             return "something that the model reads next requires it"
         return self._case.why(index)
 
+    @quiet
     def _raw(self) -> npt.NDArray[np.float64]:
         self._plan()
-        return np.asarray(quiet(self._case.answer)(), dtype=np.float64)[None, :]
+        return np.asarray(self._case.answer(), dtype=np.float64)[None, :]
 
     # Planning and paying -------------------------------------------------------------------------
 

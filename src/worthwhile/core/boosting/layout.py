@@ -10,6 +10,7 @@ one digit of it, which tells which of them is up. Features with a single state t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Layout:
         """Column that holds a feature."""
         return self.columns[self.place[feature]]
 
-    @property
+    @cached_property
     def n_categories(self):
         """Number of features whose bins are categories."""
         return int(self.members[:, CATEGORY].max(initial=0))
