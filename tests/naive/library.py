@@ -190,3 +190,17 @@ def induce(payoff, cell, first, edges, allowed, rate, prior, caution, stops):
                     (1 - stops) * value[target, i] + stops * payoff[target, i] - rate * price
                 )
     return choice, value
+
+
+def votes(row, trees, leaves, n_outputs):
+    """Mean of the leaves of a row; a tree is nested: (column, threshold, missing left, left, right) or a leaf."""
+    start, held, share = leaves
+    total = np.zeros(n_outputs)
+    for tree in trees:
+        while isinstance(tree, tuple):
+            column, threshold, missing_left, left, right = tree
+            x = float(row[column])
+            tree = left if (missing_left if np.isnan(x) else x <= threshold) else right
+        for entry in range(start[tree], start[tree + 1]):
+            total[held[entry]] += np.float64(share[entry])
+    return total / len(trees)

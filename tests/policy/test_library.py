@@ -39,6 +39,13 @@ def test_batches_and_single_rows_agree(policy, rows, limit):
             assert evaluated == outcome.evaluated[i]
 
 
+def test_forests_that_do_not_fit_codes_answer_all_the_same(policy, rows, monkeypatch):
+    expected = policy.at(1).batch(rows[0][:40])
+    monkeypatch.setattr("worthwhile.core.forest.library_votes.EMPTY", 2)
+    for part, other in zip(expected, policy.at(1).batch(rows[0][:40]), strict=True):
+        assert np.array_equal(part, other)
+
+
 def test_state_is_read_again(policy, rows):
     again = LibraryPolicy.from_state(policy.costs, policy.output, policy.state())
     assert np.array_equal(again.batch(rows[0]).raw, policy.batch(rows[0]).raw)

@@ -96,6 +96,16 @@ class Library:
         """Columns about the answer that cuts may test: the outputs, and the largest of several."""
         return self.n_outputs + (self.n_outputs > 1)
 
+    def root_of(self, node: int) -> Array:
+        """First nodes of the trees of a node's forest."""
+        return self.root[self.trees[node] : self.trees[node + 1]]
+
+    def nodes_of(self, node: int) -> tuple[int, int]:
+        """Where the tree nodes of a node's forest begin and end; not for node 0."""
+        last = int(self.trees[node + 1])
+        end = int(self.root[last]) if last < len(self.root) else len(self.feature)
+        return int(self.root[self.trees[node]]), end
+
     def arrays(self) -> dict[str, Array]:
         """By name, for model files."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -40,7 +40,8 @@ class LibraryPolicy(Policy):
         super().__init__(costs, output)
         self.library, self.point = library, point
         self.price = costs.quanta(library.member)
-        self._packed: Any = None
+        self._forests: dict[int, Any] = {}
+        self._cuts: Any = None
         self._walks: _Walks | None = None
 
     def at(self, point: int) -> LibraryPolicy:
@@ -131,6 +132,8 @@ class LibraryPolicy(Policy):
         for node, parts in enumerate(waiting):
             if not parts:
                 continue
+            if node and self._forest(node) is None:  # thousands of thresholds: one row at a time
+                return super().batch(X, limit, billed=billed)
             rows = np.concatenate(parts)
             votes[rows], cell = self._visit(X, rows, node)
             evaluated[rows] += node > 0
@@ -157,32 +160,40 @@ class LibraryPolicy(Policy):
                 target[refused] = self.fallback(node, fits)
         return target
 
+    def _forest(self, node: int) -> Any:
+        """The forest of a node as batches walk it, laid out when the first rows come."""
+        if node not in self._forests:
+            from worthwhile.core.forest import library_votes
+
+            library, (low, high) = self.library, self.library.nodes_of(node)
+            trees = (library.feature, library.threshold, library.child)
+            self._forests[node] = library_votes.lay_out(
+                *(array[low:high] for array in trees), library.root_of(node), low,
+                (library.start, library.held, library.share),
+            )  # fmt: skip
+        return self._forests[node]
+
     def _visit(self, X: Floats, rows: Array, node: int) -> tuple[Floats, Array]:
         """Answers of a node, and the cells of its rows."""
         from worthwhile.core.forest import library_votes
         from worthwhile.core.walks.general import in_threads
 
         library = self.library
-        if self._packed is None:
-            self._packed = (
-                _pack(library.feature, library.threshold, library.child),
-                _pack(library.cut_feature, library.cut_threshold, library.cut_child),
-            )
-        nodes, cuts = self._packed
         votes = np.zeros((len(rows), library.n_outputs))
         if node == 0:
             votes[:] = library.prior
         else:
-            root = library.root[library.trees[node] : library.trees[node + 1]]
-            leaves = (library.start, library.held, library.share)
-            in_threads(library_votes.add_votes, len(rows), X, rows, nodes, root, *leaves, votes)
+            model = (self._forest(node), library.start, library.held, library.share)
+            in_threads(library_votes.add_votes, len(rows), X, rows, *model, votes)
             votes = self.absolute(votes)
         cell, at = np.empty(len(rows), dtype=np.int64), int(library.cut_root[node])
         if library.cut_feature[at] < 0:
             cell[:] = library.cut_child[at]
         else:
             seen = np.ascontiguousarray(self.seen(votes))
-            in_threads(library_votes.find_cells, len(rows), X, rows, seen, cuts, at, cell)
+            if self._cuts is None:
+                self._cuts = _pack(library.cut_feature, library.cut_threshold, library.cut_child)
+            in_threads(library_votes.find_cells, len(rows), X, rows, seen, self._cuts, at, cell)
         return votes, cell
 
     # Files ---------------------------------------------------------------------------------------
@@ -209,10 +220,10 @@ class LibraryPolicy(Policy):
 
 
 def _pack(feature: Array, threshold: Array, child: Array) -> Array:
-    """Nodes as the records that kernels walk."""
-    from worthwhile.core.forest.library_votes import NODE
+    """Cuts as the records that kernels walk."""
+    from worthwhile.core.forest.library_votes import CUT
 
-    nodes = np.empty(len(feature), dtype=NODE)
+    nodes = np.empty(len(feature), dtype=CUT)
     nodes["feature"], nodes["threshold"], nodes["child"] = feature, threshold, child
     return nodes
 
@@ -231,8 +242,52 @@ class _Walks:
         self.cut_threshold: list[float] = library.cut_threshold.tolist()
         self.cut_child: list[int] = library.cut_child.tolist()
         self.cut_root: list[int] = library.cut_root.tolist()
-        self.feature = library.feature.astype(np.intp)
-        self.child = library.child.astype(np.intp)
+        self._library = library
+        self._forests: dict[int, _Forest] = {}
+
+    def forest(self, node: int) -> _Forest:
+        """The forest of a node, made ready when the first row comes to it."""
+        if node not in self._forests:
+            self._forests[node] = _Forest(self._library, node)
+        return self._forests[node]
+
+
+class _Forest:
+    """The trees of one node, stepped through together."""
+
+    def __init__(self, library: Library, node: int) -> None:
+        self._library = library
+        low, high = library.nodes_of(node)
+        test = library.feature[low:high].astype(np.intp)
+        self._column, self._missing_right = test >> 1, (test & 1) == 0
+        self._threshold = library.threshold[low:high]
+        inner = test >= 0
+        self._child = library.child[low:high] - np.where(inner, low, 0).astype(np.intp)
+        self._root = library.root_of(node).astype(np.intp) - low
+
+    def votes(self, values: Floats) -> Floats:
+        """Mean of the leaves of a row (d,), summed tree after tree."""
+        at = self._root.copy()
+        empty = bool(np.isnan(values).any())
+        tree, node = np.arange(len(at)), at
+        while True:
+            column = self._column.take(node)
+            on = (column >= 0).nonzero()[0]
+            if not len(on):
+                break
+            tree, node, column = tree.take(on), node.take(on), column.take(on)
+            x = values.take(column)
+            right = x > self._threshold.take(node)
+            if empty:
+                right |= np.isnan(x) & self._missing_right.take(node)
+            node = self._child.take(node) + right
+            at[tree] = node
+        library, leaf = self._library, self._child.take(at)
+        first, count = library.start[leaf], library.start[leaf + 1] - library.start[leaf]
+        skipped = first - (np.cumsum(count) - count)
+        entries = np.repeat(skipped, count) + np.arange(count.sum())
+        total = np.bincount(library.held[entries], library.share[entries], library.n_outputs)
+        return total / len(at)
 
 
 class LibraryCase(Case):
@@ -319,10 +374,11 @@ class LibraryCase(Case):
     def _cell(self) -> int:
         walks = self._walks
         n, at = self._policy.n_features, walks.cut_root[self._node]
-        seen = self._policy.seen(self._votes)[0] if walks.cut_feature[at] >= 0 else self._votes[0]
+        seen = self._votes[0].tolist()
+        seen += [max(seen)]  # as in LibraryPolicy.seen; without others beside it nothing tests it
         while (feature := walks.cut_feature[at]) >= 0:
             column = feature >> 1
-            x = self._known[column] if column < n else float(seen[column - n])
+            x = self._known[column] if column < n else seen[column - n]
             left = x <= walks.cut_threshold[at] if x == x else feature & 1
             at = walks.cut_child[at] + (0 if left else 1)
         return walks.cut_child[at]
@@ -358,22 +414,8 @@ class LibraryCase(Case):
         return raw
 
     def _answer_of(self, node: int) -> Floats:
-        """Mean of the leaves, tree after tree: all trees of a forest step together."""
-        library, walks = self._policy.library, self._walks
-        values = np.zeros(library.member.shape[1])
-        columns = list(walks.columns[node])
+        """What the forest of a node says."""
+        values = np.zeros(self._policy.n_features)
+        columns = list(self._walks.columns[node])
         values[columns] = [self._known[column] for column in columns]
-        at = library.root[library.trees[node] : library.trees[node + 1]].astype(np.intp)
-        n_trees, moving = len(at), np.arange(len(at))
-        while len(moving := moving[walks.feature[at[moving]] >= 0]):
-            here = at[moving]
-            test = walks.feature[here]
-            x = values[test >> 1]
-            left = (x <= library.threshold[here]) | (np.isnan(x) & ((test & 1) == 1))
-            at[moving] = walks.child[here] + ~left
-        leaf = walks.child[at]
-        entries = np.concatenate(
-            [np.arange(library.start[i], library.start[i + 1]) for i in leaf.tolist()]
-        )
-        total = np.bincount(library.held[entries], library.share[entries], library.n_outputs)
-        return self._policy.absolute(total[None, :] / n_trees)
+        return self._policy.absolute(self._walks.forest(node).votes(values)[None, :])

@@ -8,6 +8,7 @@ import pytest
 from tests.naive import library as naive
 from worthwhile.core.forest.bagged_trees import Kind, Rows, grow
 from worthwhile.core.forest.library_induction import Library, follow, induce
+from worthwhile.core.forest.library_votes import EMPTY, add_votes, lay_out
 from worthwhile.core.forest.value_cells import grow_cells
 
 
@@ -148,3 +149,71 @@ def test_of_purchases_with_the_same_end_the_more_telling_comes_first():
         choice = np.empty(4, dtype=np.int32)
         induce(library, np.ones(4, dtype=bool), 0.01, 0.0, 0.0, stops, choice)
         assert choice[0] == first
+
+
+THRESHOLDS = np.array(
+    [-np.finfo(float).max, -1.5, -0.0, 0.1, 0.1 + 1e-12, 2.0, np.finfo(float).max]
+)
+
+
+def random_tree(rng, n_leaves, depth=0):
+    """A nested tree over three columns."""
+    if depth == 6 or rng.random() < 0.2:
+        return int(rng.integers(n_leaves))
+    below = [random_tree(rng, n_leaves, depth + 1) for _ in range(2)]
+    return (int(rng.integers(3)), float(rng.choice(THRESHOLDS)), bool(rng.integers(2)), *below)
+
+
+def flat_tree(tree, low):
+    """Feature, threshold and child of its nodes, numbered from ``low`` on, siblings side by side."""
+    nodes, waiting = [tree], [0]
+    lines = {}
+    for at in waiting:
+        tree = nodes[at]
+        if not isinstance(tree, tuple):
+            lines[at] = (-1, 0.0, tree)
+            continue
+        column, threshold, missing_left, left, right = tree
+        lines[at] = (2 * column + missing_left, threshold, low + len(nodes))
+        waiting += [len(nodes), len(nodes) + 1]
+        nodes += [left, right]
+    return [lines[at] for at in range(len(nodes))]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(4))
+def test_votes_are_the_slow_ones(seed, dtype):
+    rng = np.random.default_rng(seed)
+    start = np.array(
+        [0, 1, 3, 6, 7]
+    )  # a leaf of one class, of two, of three, and one of half a class
+    held = np.array([1, 0, 2, 0, 1, 2, 2], dtype=np.int32)
+    share = np.array([1, 0.3, 0.7, 0.1, 0.6, 0.3, 0.5], dtype=np.float32)
+    trees = [random_tree(rng, 4) for _ in range(7)] + [2]
+    low, lines, root = 5, [], []  # as if other forests stood before
+    for tree in trees:
+        root.append(low + len(lines))
+        lines += flat_tree(tree, root[-1])
+    feature, threshold, child = (np.array(part) for part in zip(*lines, strict=True))
+    forest = lay_out(feature, threshold, child, np.array(root), low, (start, held, share))
+    near = np.concatenate([THRESHOLDS, np.nextafter(THRESHOLDS, 0), [np.nan, np.inf, -np.inf, 0.0]])
+    with np.errstate(over="ignore"):
+        X = rng.choice(np.append(near, np.nextafter(THRESHOLDS, 9)), (1100, 4)).astype(dtype)
+    rows = rng.permutation(1100)[:1050]
+    raw = np.zeros((len(rows), 3))
+    add_votes(X, rows, forest, start, held, share, raw, 0, 600)
+    add_votes(X, rows, forest, start, held, share, raw, 600, len(rows))
+    for i, row in enumerate(rows):
+        assert np.array_equal(raw[i], naive.votes(X[row], trees, (start, held, share), 3)), row
+
+
+def test_too_many_thresholds_for_codes_are_left_to_others():
+    n = EMPTY
+    feature, child = np.full(2 * n + 1, -1), np.zeros(2 * n + 1, dtype=np.int64)
+    feature[0 : 2 * n : 2], child[0 : 2 * n : 2] = 0, np.arange(1, 2 * n, 2)
+    feature[:-1:2], feature[1::2] = 0, -1
+    threshold = np.linspace(1, 0, 2 * n + 1)
+    leaves = (np.array([0, 1]), np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.float32))
+    assert lay_out(feature, threshold, child, np.array([0]), 0, leaves) is None
+    few = slice(2, None)
+    assert lay_out(feature[few], threshold[few], child[few], np.array([2]), 2, leaves) is not None
