@@ -92,7 +92,7 @@ class Costs(PriceList):
         """Bill of each row in whole quanta; see :meth:`price`."""
         mask = self._mask(acquired)
         rows = mask.reshape(-1, self.n_features)
-        return self.flat.bill(rows, evaluated).reshape(mask.shape[:-1])
+        return self.flat.bill(rows, evaluated, self._payers).reshape(mask.shape[:-1])
 
     def price(self, acquired: Any, evaluated: Any = 0) -> Any:
         """What a set of features costs together with all that it requires, each and each fee once.

@@ -58,7 +58,7 @@ class FlatCosts(NamedTuple):
         found[self.opener, self.opens] = True
         return found
 
-    def _payers(self) -> list[npt.NDArray[np.intp]]:
+    def payers(self) -> list[npt.NDArray[np.intp]]:
         """The features that open each fee."""
         order = np.argsort(self.opens, kind="stable")
         ends = np.searchsorted(self.opens[order], np.arange(1, len(self.fee)))
@@ -94,14 +94,20 @@ class FlatCosts(NamedTuple):
             return self._replace(price=price)
         return self._replace(price=price, fee=np.where(self.opened_by(features), 0, self.fee))
 
-    def bill(self, acquired: Mask, evaluated: Any = 0) -> npt.NDArray[np.int64]:
-        """Bill of each row of a mask (n, d): features and fees once, and the evaluations."""
+    def bill(
+        self, acquired: Mask, evaluated: Any = 0, payers: list[npt.NDArray[np.intp]] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Bill of each row of a mask (n, d): features and fees once, and the evaluations.
+
+        ``payers``, where the caller has kept what :meth:`payers` gave.
+        """
+        payers = self.payers() if payers is None else payers
         price, total = self.price.astype(np.float64), np.zeros(len(acquired), dtype=np.int64)
         for start in range(0, len(acquired), 8192):
             # Whole numbers below 2**53: floating sums are exact in any order, and fast.
             part = acquired[start : start + 8192]
             total[start : start + 8192] = part.astype(np.float64) @ price
-        for fee, payers in zip(self.fee, self._payers(), strict=True):
-            total += fee * acquired[:, payers].any(axis=1)
+        for fee, members in zip(self.fee, payers, strict=True):
+            total += fee * acquired[:, members].any(axis=1)
         total += np.asarray(evaluated * self.evaluation, dtype=np.int64)
         return total

@@ -246,6 +246,11 @@ class PriceList:
         return FlatCosts.of(price, opens, fee, self._evaluation)
 
     @cached_property
+    def _payers(self) -> list[npt.NDArray[np.intp]]:
+        """The features that open each fee of ``flat``."""
+        return self.flat.payers()
+
+    @cached_property
     def lists(self) -> tuple[list[int], list[list[int]], list[int]]:
         """Prices, the fees that each feature opens, and fees: for single rows faster than arrays."""
         return self._price.tolist(), self._opens, self._fee.tolist()

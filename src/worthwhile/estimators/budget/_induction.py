@@ -78,6 +78,7 @@ class Induction:
         own, fresh = _deal(table, seed, int(np.clip(120_000 // len(nodes), ROWS, MORE_ROWS)))
         self.payoff, self._judge = payoff.part(own), payoff.part(fresh)
         self._share = self.payoff.weight / self.payoff.weight.sum()
+        self._rows = np.arange(len(own))
         self.price = price
         self.member = [node.columns for node in nodes]
         self.worth = np.array([self.payoff.mixed(node.votes[own]) for node in nodes])
@@ -163,7 +164,7 @@ class Induction:
         choice = np.empty(int(self.first[-1]), dtype=np.int32)
         induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, STOPS, choice)
         end, bill = self._follow(self._tables, choice)
-        reached = self.worth[end, np.arange(len(end))]
+        reached = self.worth[end, self._rows]
         return choice, float((bill * self._share).sum()), float((reached * self._share).sum())
 
     def _follow(self, tables: Any, choice: Array) -> tuple[Array, Floats]:

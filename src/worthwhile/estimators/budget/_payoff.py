@@ -55,7 +55,7 @@ class Payoff(ABC):
 
     def soft(self, votes: Floats) -> float:
         """Mean of the latter alone."""
-        return float(np.average(self.drawn(votes), weights=self.weight))
+        return float((self.drawn(votes) * self.weight).sum() / self.weight.sum())
 
 
 class Classes(Payoff):

@@ -65,11 +65,8 @@ class Shop:
         return self._closed[columns]
 
     def _close(self, columns: Columns) -> Columns:
-        have = self.costs.closed(self.mask([columns]))
-        each = self.costs.closed(have | np.eye(self.n, dtype=bool))
-        return frozenset(
-            np.flatnonzero(self.costs.quanta(each) == self.costs.quanta(have)).tolist()
-        )
+        have = self.costs.closed(self.mask([columns]))[0]
+        return frozenset(np.flatnonzero(self.costs.flat.after(have).alone == 0).tolist())
 
     def steps(self, have: Columns) -> list[Columns]:
         """Sets that one more purchase leads to, in a fixed order, each once."""
