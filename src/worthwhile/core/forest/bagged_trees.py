@@ -113,7 +113,8 @@ def _scan(keys, order, m, slot, amount, weight, total, left, right, least):
 @kernel(lean=True)
 def _try(keys, m, cut, slot, amount, weight, total, left, least):
     """Score of one cut; -1 where it does not leave enough on both sides."""
-    left[:] = 0.0
+    for k in range(left.shape[0]):
+        left[k] = 0.0
     below, all_weight, count = 0.0, 0.0, 0
     for i in range(m):
         goes = keys[i] <= cut
@@ -162,8 +163,120 @@ def _wider(array, used, more):
     if used + more <= array.shape[0]:
         return array
     wider = np.empty(max(2 * array.shape[0], used + more), array.dtype)
-    wider[:used] = array[:used]
+    for i in range(used):  # assigning slices takes long to compile
+        wider[i] = array[i]
     return wider
+
+
+@kernel(lean=True)
+def _best_split(data, kind, columns, rows, lo, hi, state, own, room):
+    """Feature and cut of the best split tried of rows ``lo..hi``; -1 where there is none."""
+    slot, amount, weight = own
+    keys, order, count, total, left, right = room
+    n_columns, m = columns.shape[0], hi - lo
+    best, best_feature, best_cut, tried = -1.0, np.int64(-1), np.int64(-1), 0
+    for place in range(n_columns):
+        if tried == kind.n_tried:
+            break
+        other = place + _below(state, n_columns - place)
+        columns[place], columns[other] = columns[other], columns[place]
+        column = columns[place]
+        lost = data.missing[column]
+        low_missing = lost >= 0 and (_next(state) & _U(1)) == _U(1)
+        least, most = _read_keys(data.codes[column], rows, lo, hi, lost, low_missing, keys)
+        if least == most:
+            continue
+        tried += 1
+        if kind.random:
+            here = least + _below(state, most - least)
+            score = _try(keys, m, here, slot, amount, weight, total, left, kind.min_leaf)
+        else:
+            _sort(keys, m, least, most, count, order)
+            score, here = _scan(
+                keys, order, m, slot, amount, weight, total, left, right, kind.min_leaf
+            )
+        if score > best:
+            best, best_feature = score, np.int64(2 * column + low_missing)
+            best_cut = np.int64(here - low_missing)
+    return best_feature, best_cut
+
+
+@kernel(lean=True)
+def _divide(codes, lost, feature, cut, rows, lo, hi):
+    """Bring the rows that go left to the front of ``lo..hi``; where the others begin."""
+    middle = lo
+    for i in range(lo, hi):
+        code = np.int64(codes[rows[i]])
+        goes = feature & 1 if code == lost else code <= cut
+        if goes:
+            rows[i], rows[middle] = rows[middle], rows[i]
+            middle += 1
+    return middle
+
+
+@kernel(lean=True)
+def _grow_tree(data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries):
+    """Grow one tree at the end of what stands in ``out``; return how much stands there then."""
+    slot, amount, weight = own
+    total = room[3]
+    feature, cut, child, start, held, share = out
+    stack[0, 0], stack[0, 1], stack[0, 2] = nodes, 0, kind.n_sample
+    depth = 1
+    nodes += 1
+    while depth > 0:
+        depth -= 1
+        node, lo, hi = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        m = hi - lo
+        for k in range(kind.n_outputs):
+            total[k] = 0.0
+        for i in range(m):
+            row = rows[lo + i]
+            slot[i], amount[i], weight[i] = data.slot[row], data.amount[row], data.weight[row]
+            total[slot[i]] += amount[i]
+        pure = kind.n_outputs > 1
+        for i in range(1, m):
+            pure = pure and slot[i] == slot[0]
+        best_feature, best_cut = np.int64(-1), np.int64(-1)
+        if m >= 2 * kind.min_leaf and not pure:
+            best_feature, best_cut = _best_split(
+                data, kind, columns, rows, lo, hi, state, own, room
+            )
+        if best_feature >= 0:
+            lost = data.missing[best_feature >> 1]
+            middle = _divide(
+                data.codes[best_feature >> 1], lost, best_feature, best_cut, rows, lo, hi
+            )
+            if lost < 0 and 2 * (middle - lo) >= m:
+                best_feature += 1  # nothing was missing: a value that is goes with the most
+            feature[node], cut[node], child[node] = best_feature, best_cut, nodes
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = nodes + 1, middle, hi
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = nodes, lo, middle
+            depth += 2
+            nodes += 2
+            continue
+        all_weight = 0.0
+        for i in range(m):
+            all_weight += weight[i]
+        feature[node], cut[node], child[node] = -1, -1, leaves
+        for k in range(kind.n_outputs):
+            if total[k] != 0.0:
+                held[entries], share[entries] = k, total[k] / all_weight
+                entries += 1
+        leaves += 1
+        start[leaves] = entries
+    return nodes, leaves, entries
+
+
+@kernel(lean=True)
+def _let_vote(data, kind, rows, out, root, votes, asked):
+    """Add the leaves of a tree to the votes of the rows that it did not see."""
+    feature, cut, child, start, held, share = out
+    for i in range(kind.n_sample, data.slot.shape[0]):
+        row = rows[i] if i < kind.n_pool else i
+        leaf = child[_walk(data.codes, data.missing, feature, cut, child, root, row)]
+        for entry in range(start[leaf], start[leaf + 1]):
+            votes[row, held[entry]] += share[entry]
+        asked[row] += 1
 
 
 @kernel(
@@ -202,19 +315,22 @@ def grow(data, kind, columns, votes, asked):
     held, share : int32, float32
         Slots that a leaf holds something of, and their sums over its weight.
     """
-    n, n_columns, n_outputs = data.slot.shape[0], columns.shape[0], kind.n_outputs
+    n, n_outputs = data.slot.shape[0], kind.n_outputs
     state = np.empty(1, np.uint64)
     state[0] = kind.seed
     rows = np.arange(kind.n_pool)
-    keys, order, count = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64)
-    slot, amount, weight = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    total, left, right = np.empty(n_outputs), np.empty(n_outputs), np.empty(n_outputs)
+    own = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    room = (
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64), np.empty(n_outputs),
+        np.empty(n_outputs), np.empty(n_outputs),
+    )  # fmt: skip
     stack = np.empty((n + 2, 3), np.int64)
     feature, cut = np.empty(256, np.int32), np.empty(256, np.int32)
-    child, start = np.empty(256, np.int32), np.zeros(256, np.int64)
+    child, start = np.empty(256, np.int32), np.empty(256, np.int64)
     held, share = np.empty(256, np.int32), np.empty(256, np.float32)
     root = np.empty(kind.n_trees, np.int32)
-    nodes, leaves, entries = 0, 0, 0
+    start[0] = 0
+    nodes, leaves, entries = np.int64(0), np.int64(0), np.int64(0)
     for tree in range(kind.n_trees):
         _draw_rows(state, rows, kind.n_sample)
         feature = _wider(feature, nodes, 2 * kind.n_sample)
@@ -224,84 +340,11 @@ def grow(data, kind, columns, votes, asked):
         held = _wider(held, entries, kind.n_sample)
         share = _wider(share, entries, kind.n_sample)
         root[tree] = nodes
-        stack[0] = nodes, 0, kind.n_sample
-        depth = 1
-        nodes += 1
-        while depth > 0:
-            depth -= 1
-            node, lo, hi = stack[depth]
-            m = hi - lo
-            total[:] = 0.0
-            for i in range(m):
-                row = rows[lo + i]
-                slot[i], amount[i], weight[i] = data.slot[row], data.amount[row], data.weight[row]
-                total[slot[i]] += amount[i]
-            pure = n_outputs > 1
-            for i in range(1, m):
-                pure = pure and slot[i] == slot[0]
-            best, best_feature, best_cut, tried = -1.0, -1, -1, 0
-            if m >= 2 * kind.min_leaf and not pure:
-                for place in range(n_columns):
-                    if tried == kind.n_tried:
-                        break
-                    other = place + _below(state, n_columns - place)
-                    columns[place], columns[other] = columns[other], columns[place]
-                    column = columns[place]
-                    lost = data.missing[column]
-                    low_missing = lost >= 0 and (_next(state) & _U(1)) == _U(1)
-                    least, most = _read_keys(
-                        data.codes[column], rows, lo, hi, lost, low_missing, keys
-                    )
-                    if least == most:
-                        continue
-                    tried += 1
-                    if kind.random:
-                        here = least + _below(state, most - least)
-                        score = _try(
-                            keys, m, here, slot, amount, weight, total, left, kind.min_leaf
-                        )
-                    else:
-                        _sort(keys, m, least, most, count, order)
-                        score, here = _scan(
-                            keys, order, m, slot, amount, weight, total, left, right,
-                            kind.min_leaf,
-                        )  # fmt: skip
-                    if score > best:
-                        best, best_feature = score, 2 * column + low_missing
-                        best_cut = here - low_missing
-            middle = lo
-            if best_feature >= 0:
-                codes, lost = data.codes[best_feature >> 1], data.missing[best_feature >> 1]
-                for i in range(lo, hi):
-                    code = np.int64(codes[rows[i]])
-                    goes = best_feature & 1 if code == lost else code <= best_cut
-                    if goes:
-                        rows[i], rows[middle] = rows[middle], rows[i]
-                        middle += 1
-                if lost < 0 and 2 * (middle - lo) >= m:
-                    best_feature += 1  # nothing was missing: a value that is goes with the most
-                feature[node], cut[node], child[node] = best_feature, best_cut, nodes
-                stack[depth] = nodes + 1, middle, hi
-                stack[depth + 1] = nodes, lo, middle
-                depth += 2
-                nodes += 2
-                continue
-            all_weight = 0.0
-            for i in range(m):
-                all_weight += weight[i]
-            feature[node], cut[node], child[node] = -1, -1, leaves
-            for k in range(n_outputs):
-                if total[k] != 0.0:
-                    held[entries], share[entries] = k, total[k] / all_weight
-                    entries += 1
-            leaves += 1
-            start[leaves] = entries
-        for i in range(kind.n_sample, n):
-            row = rows[i] if i < kind.n_pool else i
-            leaf = child[_walk(data.codes, data.missing, feature, cut, child, root[tree], row)]
-            for entry in range(start[leaf], start[leaf + 1]):
-                votes[row, held[entry]] += share[entry]
-            asked[row] += 1
+        out = feature, cut, child, start, held, share
+        nodes, leaves, entries = _grow_tree(
+            data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries
+        )
+        _let_vote(data, kind, rows, out, root[tree], votes, asked)
     return (
         feature[:nodes].copy(), cut[:nodes].copy(), child[:nodes].copy(), root,
         start[: leaves + 1].copy(), held[:entries].copy(), share[:entries].copy(),

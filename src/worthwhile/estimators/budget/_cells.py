@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.compile import wait_for
 from worthwhile.core.forest.value_cells import grow_cells
 from worthwhile.estimators.budget._forests import Table
 
@@ -74,6 +75,7 @@ class Cutter:
         codes = _codes(self._own, seen, edges, columns)
         handicap = np.zeros(len(codes))
         handicap[n_seen:] = HANDICAP if self._own.n_rows < FEW_ROWS else 0.0
+        wait_for(grow_cells)
         feature, cut, child, cell = grow_cells(
             codes, targets, handicap, max(8, len(votes) // 60), CELLS,
             CUT + 3.0 * np.sqrt(targets.shape[1]),

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core import links
+from worthwhile.core.compile import compile_beside
+from worthwhile.core.forest.value_cells import grow_cells
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
@@ -77,6 +79,7 @@ class Training:
         self, table: Table, payoff: Payoff, costs: Costs, shape: Shape, stages: Stages,
         threads: Threads, *, cross_validated: bool,
     ) -> None:  # fmt: skip
+        compile_beside(grow_cells)  # on a new machine: meanwhile this process compiles the forests
         shop = Shop(costs)
         self._own = Workshop(table, payoff, shop, shape, stages, threads)
         made = stages.done
