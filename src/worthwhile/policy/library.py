@@ -166,10 +166,9 @@ class LibraryPolicy(Policy):
             from worthwhile.core.forest import library_votes
 
             library, (low, high) = self.library, self.library.nodes_of(node)
-            trees = (library.feature, library.threshold, library.child)
             self._forests[node] = library_votes.lay_out(
-                *(array[low:high] for array in trees), library.root_of(node), low,
-                (library.start, library.held, library.share),
+                library.feature[low:high], library.threshold[low:high], library.child[low:high],
+                library.root_of(node), low, (library.start, library.held, library.share),
             )  # fmt: skip
         return self._forests[node]
 
