@@ -132,8 +132,6 @@ class LibraryPolicy(Policy):
         for node, parts in enumerate(waiting):
             if not parts:
                 continue
-            if node and self._forest(node) is None:  # thousands of thresholds: one row at a time
-                return super().batch(X, limit, billed=billed)
             rows = np.concatenate(parts)
             votes[rows], cell = self._visit(X, rows, node)
             evaluated[rows] += node > 0
@@ -183,7 +181,11 @@ class LibraryPolicy(Policy):
             votes[:] = library.prior
         else:
             model = (self._forest(node), library.start, library.held, library.share)
-            in_threads(library_votes.add_votes, len(rows), X, rows, *model, votes)
+            if model[0] is None:  # thousands of thresholds: one row at a time
+                forest = _Forest(library, node)
+                votes = np.array([forest.votes(row) for row in X[rows].astype(np.float64)])
+            else:
+                in_threads(library_votes.add_votes, len(rows), X, rows, *model, votes)
             votes = self.absolute(votes)
         cell, at = np.empty(len(rows), dtype=np.int64), int(library.cut_root[node])
         if library.cut_feature[at] < 0:
