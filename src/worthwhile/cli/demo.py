@@ -1,4 +1,4 @@
-"""``worthwhile demo``: the main job on the shipped heart data, in half a minute."""
+"""``worthwhile demo``: the main job on the shipped heart data, in about a minute."""
 
 from __future__ import annotations
 
