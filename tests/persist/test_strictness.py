@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -134,3 +137,49 @@ def test_a_class_that_does_not_answer_as_the_policy_is_refused(tree, other, answ
     path = changed(tmp_path / "whole", tmp_path / "swapped", swap)
     with pytest.raises(BadModelFile, match=f"the policy of {other} answers with {answers}"):
         worthwhile.load(path)
+
+
+@pytest.fixture(scope="module")
+def squeezed(tmp_path_factory):
+    """A tree on two directions of four named columns, which scikit-learn makes."""
+    frame = X.iloc[:, :4].set_axis(list("abcd"), axis=1)
+    model = make_pipeline(StandardScaler(), PCA(2), DecisionTreeClassifier(max_depth=3))
+    path = tmp_path_factory.mktemp("files") / "squeezed.worthwhile"
+    worthwhile.PricedModel(model.fit(frame, Y), dict.fromkeys("abcd", 1)).save(path)
+    return path
+
+
+def of_the_front(name, change):
+    """A change of what a file says about preprocessing."""
+
+    def change_document(document):
+        settings = document["model"]["policy"]["$policy"]["settings"]["$dict"]
+        change(next(value for key, value in settings if key == name))
+
+    return change_document
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        # Directions of a batch would look at d, those of a session would not.
+        ("sources", lambda sources: sources[0].pop(), "a column that is not among its sources"),
+        ("names", lambda names: names.__setitem__(3, ""), "not those that the Pipeline inside"),
+    ],
+)
+def test_preprocessing_that_the_transformer_inside_belies_is_refused(
+    squeezed, tmp_path, name, change, says
+):
+    assert worthwhile.load(squeezed).predict(X.iloc[:, :4].set_axis(list("abcd"), axis=1)).size
+    path = changed(squeezed, tmp_path / "belied", of_the_front(name, change))
+    with pytest.raises(BadModelFile, match=says):
+        worthwhile.load(path)
+
+
+def test_names_that_a_model_inside_was_not_fitted_on_are_refused(tmp_path):
+    frame = X.iloc[:, :4].set_axis(list("abcd"), axis=1)
+    model = worthwhile.PricedModel(LogisticRegression().fit(frame, Y), dict.fromkeys("abcd", 1))
+    model.save(tmp_path / "whole")
+    change = of_the_front("names", lambda names: names.reverse())
+    with pytest.raises(BadModelFile, match="not those that the LogisticRegression inside"):
+        worthwhile.load(changed(tmp_path / "whole", tmp_path / "other", change))

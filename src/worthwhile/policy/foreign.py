@@ -58,6 +58,17 @@ def try_out(model: Any, answer: Callable[[], Any], width: int | None = None) -> 
         )
 
 
+def check_names(model: Any, names: list[str] | None) -> None:
+    """Refuse names of columns from a file that are not those which scikit-learn's model was fitted on.
+
+    It would refuse every row. Other libraries keep names in forms of their own.
+    """
+    fitted = getattr(model, "feature_names_in_", None)
+    own = type(model).__module__.startswith("sklearn.")
+    if own and names is not None and fitted is not None and list(fitted) != names:
+        raise ValueError(f"names are not those that the {type(model).__name__} inside knows")
+
+
 ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
 VERSION = "_sklearn_version"

@@ -7,6 +7,7 @@ everything that is not to be looked at.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from worthwhile.columns import Column, Columns
 from worthwhile.costs import Costs, as_decimal
-from worthwhile.policy.foreign import Foreign
+from worthwhile.policy.foreign import UNBUILT, Foreign, check_names
 
 Floats = npt.NDArray[np.float64]
 Op = tuple[str, float]
@@ -261,7 +262,32 @@ class Front:
         )  # fmt: skip
         if bool(front.called) != isinstance(foreign, Foreign):
             raise ValueError("the transformer is missing, or not needed")
+        check_names(front.transformer, names)
+        if front.called and front.transformer is not UNBUILT:
+            _check_sources(front)
         return front
+
+
+def _check_sources(front: Front) -> None:
+    """Refuse a file by which an input is not fed by a column that its transformer looks at.
+
+    One column after the other is changed. A transformer may refuse such rows: then nothing is learned.
+    """
+    d = len(front.columns)
+    rows = np.tile(front.filler, (d + 1, 1))
+    for place in range(d):
+        levels = len(front.columns[place].levels) if front.columns[place].kind == "category" else 0
+        value = front.filler[place] + 1.0
+        rows[place + 1, place] = value % levels if levels else value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = front.transformed(rows)[:, front.called]
+        except Exception:  # whatever another library raises
+            return
+    moved = ~np.isclose(found[1:], found[0], rtol=1e-9, atol=1e-12, equal_nan=True)
+    if (moved.T & ~front.members[front.called]).any():
+        raise ValueError("an input is made of a column that is not among its sources")
 
 
 UNSEEN = "\ue000 never seen"

@@ -12,7 +12,7 @@ from worthwhile.columns import Columns
 from worthwhile.columns.cells import is_empty
 from worthwhile.costs import Costs
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
-from worthwhile.policy.foreign import Foreign, try_out
+from worthwhile.policy.foreign import Foreign, check_names, try_out
 from worthwhile.policy.output import Output
 from worthwhile.policy.till import Till
 
@@ -257,6 +257,7 @@ class WholePolicy(Policy):
             arrays["model"].value, settings["method"], names, arrays.get("labels"), words, settings.get("empty"),
         )  # fmt: skip
         row = arrays.get("fill", np.zeros(costs.n_features))
+        check_names(source.model, names)
         try_out(source.model, lambda: source(row[None, :]), output.n_raw)
         return cls(
             costs,
