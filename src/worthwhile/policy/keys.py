@@ -35,7 +35,7 @@ class Coin:
     Examples
     --------
     >>> coin = Coin(seed=7, share=WHOLE // 2)
-    >>> coin.by_key("case 4711"), coin.by_key("case 4712")
+    >>> coin.by_key("case 4711"), coin.by_key("case 4713")
     (True, False)
     """
 

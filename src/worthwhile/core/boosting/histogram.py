@@ -10,11 +10,8 @@ a sibling's histogram is the parent's minus the other child's, exactly.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import config
-from numba.core import types
-from numba.extending import intrinsic
 
+from worthwhile.core.boosting.paired_sums import add_pair
 from worthwhile.core.compile import kernel
 from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS
 
@@ -88,34 +85,6 @@ def add_prepared(words, rows, packed, start, stop, half, histogram):
                 histogram[_place(word, column)] += value
 
 
-def _add_pair(histogram, place, value, second):
-    """Add to the two numbers of a bin, which lie side by side."""
-    histogram[_U(2) * place] += value
-    histogram[_U(2) * place + _U(1)] += second
-
-
-def _add_pair_at_once(typing, histogram, place, value, second):
-    """The same as one addition of two numbers, which numba does not make of it: a quarter less time."""
-
-    def codegen(context, builder, signature, args):
-        bins = context.make_array(signature.args[0])(context, builder, args[0])
-        first = builder.gep(bins.data, [builder.shl(args[1], ir.Constant(ir.IntType(64), 1))])
-        both = ir.VectorType(ir.IntType(64), 2)
-        pointer = builder.bitcast(first, both.as_pointer())
-        added = ir.Constant(both, ir.Undefined)
-        for k in range(2):
-            added = builder.insert_element(added, args[2 + k], ir.Constant(ir.IntType(32), k))
-        # Bins lie on 8 bytes, not on 16.
-        builder.store(builder.add(builder.load(pointer, align=8), added), pointer, align=8)
-        return context.get_dummy_value()
-
-    return types.void(histogram, types.uint64, types.int64, types.int64), codegen
-
-
-if not config.DISABLE_JIT:
-    _add_pair = intrinsic(_add_pair_at_once)
-
-
 @kernel(lean=True)
 def add_curved(words, rows, packed, curvature, start, stop, half, in_order, histogram):
     """As :func:`add_prepared` for bins (8 * 256 * 2,) of a packed sum and a sum of curvature."""
@@ -124,13 +93,13 @@ def add_curved(words, rows, packed, curvature, start, stop, half, in_order, hist
             row = np.uint32(i) if in_order else np.uint32(rows[i])
             word, value, second = words[row], packed[i - start], curvature[i - start]
             for column in range(BLOCK // 2):
-                _add_pair(histogram, _place(word, column), value, second)
+                add_pair(histogram, _place(word, column), value, second)
     else:
         for i in range(start, stop):
             row = np.uint32(i) if in_order else np.uint32(rows[i])
             word, value, second = words[row], packed[i - start], curvature[i - start]
             for column in range(BLOCK):
-                _add_pair(histogram, _place(word, column), value, second)
+                add_pair(histogram, _place(word, column), value, second)
 
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])", lean=True)

@@ -69,7 +69,8 @@ class Cutter:
         """Cells by columns and answers (n, outputs) of own and other rows, for targets (n, edges)."""
         targets = targets - targets.mean(axis=0)
         spread = targets.std(axis=0)
-        targets = targets[:, spread > 0] / spread[spread > 0]
+        # Taking columns may turn the order in memory, for which the kernel would be compiled again.
+        targets = np.ascontiguousarray(targets[:, spread > 0] / spread[spread > 0])
         seen, columns = _seen(votes), columns[:COLUMNS_CUT]
         edges, n_seen = _edges_of(seen), seen.shape[1]
         codes = _codes(self._own, seen, edges, columns)
