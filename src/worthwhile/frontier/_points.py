@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.integrate import trapezoid
 
 from worthwhile._html import html_table
 from worthwhile.frontier._hull import between, hull_indices, pareto_indices, shares
@@ -272,7 +273,7 @@ class Frontier:
         scores = np.nan_to_num(self.step(starts, part=part))
         if self.mix:
             bought = np.append(starts[starts >= self.cost.min()], full)
-            return float(np.trapezoid(self.step(bought, part=part), bought) / full)
+            return float(trapezoid(self.step(bought, part=part), bought) / full)
         return float((scores * np.diff(np.append(starts, full))).sum() / full)
 
     def mean_score(
