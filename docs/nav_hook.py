@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-INDEX = ("index", "README")
+INDEX = "index"
 
 
 def on_config(config: Any) -> Any:
@@ -20,7 +20,5 @@ def on_config(config: Any) -> Any:
 
 def pages(root: Path, folder: str) -> list[str]:
     """Markdown files of a folder, as the navigation wants them."""
-    found = sorted(
-        (root / folder).glob("*.md"), key=lambda page: (page.stem not in INDEX, page.stem)
-    )
+    found = sorted((root / folder).glob("*.md"), key=lambda page: (page.stem != INDEX, page.stem))
     return [page.relative_to(root).as_posix() for page in found]

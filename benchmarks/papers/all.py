@@ -1,0 +1,118 @@
+"""The papers, run again: every experiment that is not kept yet, and all pages from what is kept.
+
+    python -m benchmarks.papers.all --data FOLDER [--only PAPER] [--experiments START] [--quick] [--again]
+        [--minutes 8] [--pages] [--list]
+
+Each experiment is one line of ``benchmarks/papers/results/PAPER.jsonl``: name, settings, seed, figures, seconds,
+version and source of the library, machine, date. An experiment whose line is there is skipped unless ``--again``, so a
+run may be stopped and gone on with. ``--pages`` runs nothing and writes ``docs/reproduction/index.md``, the long pages
+and their figures; a test compares the pages in ``docs`` with what the kept results make. ``--quick`` and real files
+(``--yahoo FOLDER`` and so on) have results and pages of their own under ``build/papers``.
+
+How a paper plugs in. Its module has one ``PAPER = Paper(...)`` (see ``frame.py``), which is added to ``PAPERS`` here:
+
+- ``experiments(given)`` lists ``Experiment(name, run, settings, seed, needs)``. It must list without reading data;
+  ``run()`` does the work and gives what JSON can hold. Smaller sizes where ``given.quick``; real files where
+  ``given.yahoo`` and so on name a folder. Keep one experiment under eight minutes.
+- ``claims(records)`` gives the rows of the page at a glance (``claims.py``), from ``records[name]`` (figures of one
+  experiment) and ``records.under(start)``; where a figure depends on what is not the paper's, ``chosen`` says so.
+- ``text(records)`` is the long page, beginning with ``records.heading(PAPER)``; ``draw(records, folder)`` its figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from string import Template
+
+from benchmarks.papers.claims import table
+from benchmarks.papers.frame import RESULTS, Paper, Records, arguments, places, run
+
+
+def by_hand(name: str, title: str, data: str) -> Paper:
+    """A paper whose page is not made from kept results."""
+    return Paper(name, title, data, lambda _: [])
+
+
+PAPERS = [
+    by_hand(
+        "greedy_miser_2012",
+        "The Greedy Miser (ICML 2012)",
+        "generated in Yahoo's shape, with its prices",
+    ),
+    by_hand(
+        "astc_2014",
+        "Submodular trees of classifiers (AAAI 2014)",
+        "generated in Yahoo's shape, MiniBooNE (sample), Forest, CIFAR features",
+    ),
+    by_hand(
+        "budgetrf_2015",
+        "Feature-Budgeted Random Forest (ICML 2015)",
+        "MiniBooNE (sample), Forest, CIFAR features",
+    ),
+    by_hand(
+        "adapt_2017",
+        "Adaptive Classification for Prediction Under a Budget (NIPS 2017)",
+        "Letters, MiniBooNE (sample), Forest, CIFAR features, heart",
+    ),
+    by_hand(
+        "dynamic_selection_2012",
+        "Cost-sensitive Dynamic Feature Selection (2012)",
+        "ionosphere, USPS, segmentation",
+    ),
+]
+
+
+def index(results: Path = RESULTS) -> str:
+    """The page at a glance."""
+    parts, minutes = [], 0.0
+    for paper in PAPERS:
+        records = Records(results / f"{paper.name}.jsonl")
+        minutes += records.seconds / 60
+        text = f"## {paper.title}\n\nData: {paper.data}. [The long page]({paper.name}.md).\n"
+        if paper.claims and len(records):
+            text += f"\n{table(paper.claims(records))}"
+        parts.append(text)
+    template = Template((Path(__file__).parent / "index_page.md").read_text())
+    return template.substitute(papers="\n".join(parts), minutes=f"{minutes:.0f}")
+
+
+def pages(results: Path = RESULTS) -> dict[str, str]:
+    """The pages that are made from kept results, by file name."""
+    found = {"index.md": index(results)}
+    for paper in PAPERS:
+        records = Records(results / f"{paper.name}.jsonl")
+        if paper.text and len(records):
+            found[f"{paper.name}.md"] = paper.text(records).rstrip() + "\n"
+    return found
+
+
+def write(results: Path, docs: Path, given: argparse.Namespace) -> None:
+    """Pages, and the figures of the papers at hand."""
+    for folder in (docs / "reproduction", docs / "figures"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages(results).items():
+        (docs / "reproduction" / name).write_text(text)
+    for paper in PAPERS:
+        records = Records(results / f"{paper.name}.jsonl")
+        if paper.draw and len(records) and (not given.only or paper.name in given.only):
+            paper.draw(records, docs / "figures")
+
+
+def main() -> None:
+    given = arguments(__doc__, [paper.name for paper in PAPERS]).parse_args()
+    results, docs = places(given)
+    start, took = time.perf_counter(), 0.0
+    end = start + 60 * given.minutes if given.minutes else float("inf")
+    for paper in PAPERS:
+        if not given.pages and (not given.only or paper.name in given.only):
+            took += run(paper, Records(results / f"{paper.name}.jsonl"), given, end)
+    if not given.list:
+        write(results, docs, given)
+        kept = sum(Records(results / f"{paper.name}.jsonl").seconds for paper in PAPERS)
+        print(f"{took:.0f} s now; what is kept took {kept / 60:.0f} minutes")
+
+
+if __name__ == "__main__":
+    main()
