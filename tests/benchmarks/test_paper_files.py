@@ -1,0 +1,86 @@
+"""The real files behind the papers are read as their publishers give them: small files of the same form."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers import files
+from worthwhile.datasets import write_svmlight
+
+
+def ranking_folder(folder: Path, name: str, prices: list[float] | None = None) -> Path:
+    """Two documents in each of the files of a set; features 1 and 3 are ever other than 0."""
+    for number, file in enumerate(files.RANKING[name][0]):
+        X = np.zeros((2, 3))
+        X[:, 0], X[1, 2] = 0.25, number + 1
+        write_svmlight(folder / file, X, [2, 0], [number, number])
+    if prices is not None:
+        (folder / "costs.txt").write_text("\n".join(map(str, prices)))
+    return folder
+
+
+@pytest.mark.parametrize(("name", "columns"), [("yahoo", 700), ("mslr", 136), ("letor", 46)])
+def test_ranking_sets(tmp_path, name, columns):
+    parts, costs = files.ranking(name, ranking_folder(tmp_path, name))
+    assert [part.X.shape for part in parts] == [(2, columns)] * 3
+    assert [part.qid.tolist() for part in parts] == [[0, 0], [1, 1], [2, 2]]
+    assert parts[2].X[1, :3].tolist() == [0.25, 0.0, 3.0]
+    assert parts[0].y.tolist() == [2.0, 0.0]
+    assert costs.n_features == columns
+
+
+def test_prices_of_the_features_that_occur_leave_the_others_out(tmp_path):
+    parts, costs = files.ranking("yahoo", ranking_folder(tmp_path, "yahoo", [20, 150]))
+    assert costs.total == 170
+    assert parts[1].X.tolist() == [[0.25, 0.0], [0.25, 2.0]]
+
+
+def test_prices_of_another_set_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="has 5 prices"):
+        files.ranking("yahoo", ranking_folder(tmp_path, "yahoo", [1] * 5))
+
+
+def test_the_set_whose_folder_is_given(tmp_path):
+    given = argparse.Namespace(yahoo=None, mslr=str(ranking_folder(tmp_path, "mslr")), letor=None)
+    name, parts, _ = files.ranking_given(given)
+    assert (name, len(parts)) == ("mslr", 3)
+    assert files.ranking_given(argparse.Namespace(yahoo=None, mslr=None, letor=None)) is None
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_miniboone(tmp_path, packed):
+    lines = [" 1 2", *("  ".join(["-999", *(["1.5"] * 49)]) for _ in range(3))]
+    text = "\n".join(lines) + "\n"
+    if packed:
+        with gzip.open(tmp_path / "MiniBooNE_PID.txt.gz", "wt") as file:
+            file.write(text)
+    else:
+        (tmp_path / "MiniBooNE_PID.txt").write_text(text)
+    X, y = files.miniboone(tmp_path)
+    assert X.shape == (3, 50)
+    assert np.isnan(X[:, 0]).all()
+    assert y.tolist() == [1, 0, 0]
+
+
+def test_miniboone_with_events_missing_is_refused(tmp_path):
+    (tmp_path / "MiniBooNE_PID.txt").write_text("2 2\n1.5 2.5\n")
+    with pytest.raises(ValueError, match="1 events follow counts of 2 and 2"):
+        files.miniboone(tmp_path)
+
+
+def test_forest(tmp_path):
+    with gzip.open(tmp_path / "covtype.data.gz", "wt") as file:
+        file.write("\n".join(",".join([*map(str, range(54)), kind]) for kind in "725"))
+    X, y = files.forest(tmp_path)
+    assert X[2].tolist() == list(range(54))
+    assert y.tolist() == [7, 2, 5]
+
+
+def test_a_folder_without_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none of covtype.data, covtype.data.gz"):
+        files.forest(tmp_path)
