@@ -90,6 +90,8 @@ class Records(Mapping[str, Any]):
             "experiment": experiment.name, "settings": _short(experiment.settings), "seed": experiment.seed,
             "figures": _short(figures), "seconds": round(seconds, 1), **_made_by(),
         }  # fmt: skip
+        # Another run may have added to the file meanwhile.
+        self.lines = Records(self.path).lines | {experiment.name: self.lines[experiment.name]}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         whole = "".join(json.dumps(line) + "\n" for line in self.lines.values())
         new = self.path.with_suffix(".new")
