@@ -49,8 +49,8 @@ RATES, RATE_SHARES = (0.03, 0.3), (SHARES[0], SHARES[3])
 CAPS = (1, 20, 100)
 EXITS = (0.3, 0.6, 1.0)
 """Thresholds of Early Exit, in standard deviations of the score."""
-SCENE_SHARES = (0.0, *np.logspace(-3, -1, 5).round(8).tolist())
-PENALTIES = (0.5, 0.25, 0.1, 0.04)
+SCENE_SHARES = (0.0, 0.001, 0.01, 0.1)
+PENALTIES = (0.5, 0.2, 0.05)
 CERTAINTIES = (0.3, 0.5, 0.7, 0.9, 0.98)
 
 Parts = tuple[Documents, Documents, Documents]
@@ -188,9 +188,11 @@ def scene(draw: int, shares: Sequence[float], rounds: int, descriptors: int) -> 
         plain = plain or model
         measure("Greedy Miser" if share else "stage-wise", share, model)
     for certainty in CERTAINTIES:
-        exits = EarlyExitClassifier(plain, threshold=certainty).fit(X_train[:50], y_train[:50])
+        exits = EarlyExitClassifier(plain, threshold=certainty, every=2).fit(
+            X_train[:50], y_train[:50]
+        )
         measure("Early Exit", certainty, exits)
-    lasso = CostWeightedL1Classifier(costs=priced, tol=1e-7, n_path=4)
+    lasso = CostWeightedL1Classifier(costs=priced, tol=1e-6, n_path=4)
     empty = clone(lasso).set_params(lam=1e-3, max_iter=1).fit(X_train, y_train)
     for share in PENALTIES:
         lam = share * float(empty.trace_["lam"].max())
@@ -226,7 +228,7 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
         run = partial(ranking, read, rounds, share, rate)
         yield Experiment(f"rate {rate:g} {share:g}", run, more, seeds)
     shares, times, descriptors = (
-        (SCENE_SHARES[::3], 20, 30) if given.quick else (SCENE_SHARES, 100, 184)
+        (SCENE_SHARES[::3], 10, 8) if given.quick else (SCENE_SHARES, 80, 40)
     )
     for draw in range(2 if given.quick else 10):
         run = partial(scene, draw, shares, times, descriptors)
