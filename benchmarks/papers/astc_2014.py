@@ -1,27 +1,29 @@
 """Feature-Cost Sensitive Learning with Submodular Trees of Classifiers (AAAI 2014).
 
-    python -m benchmarks.papers.astc_2014 --data FOLDER [--quick] [--save results.json] [--page FOLDER]
-
 Figure 3 (precision@5 or error against cost for L1, CSTC, ASTC and ASTC soft) and Tables 1 and 2 (how
-much faster ASTC is at the node budgets that a trained CSTC used). Parts (``--part``): ``speed`` trains
-CSTC and, at its node budgets, ASTC; ``curves`` trains ASTC at budgets of its own and the cost-weighted
-lasso; ``tree`` draws a fitted tree. Results are added to the JSON file, so that parts can be run one by
-one; ``--page docs`` writes the page and its figures from that file, together with what
-``benchmarks/speed/linear_trees.py`` put there.
+much faster ASTC is at the node budgets that a trained CSTC used). ``speed`` trains CSTC and, at its node budgets, ASTC;
+``curves`` trains ASTC at budgets of its own and the cost-weighted lasso; ``options`` tries what the papers describe
+beside the defaults (the papers' width of the soft step, logistic loss, outputs of trees as inputs, Algorithm 1 to the
+letter); ``solver`` holds CSTC's block descent against L-BFGS.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import machine
 from benchmarks.papers import astc_2014_page as page
-from benchmarks.speed.linear_trees import DEPTH, Problem, arguments, keep, load, timed
+from benchmarks.papers import files
+from benchmarks.papers.frame import Experiment, Paper, Records
+from benchmarks.speed.linear_trees import DEPTH, Problem, from_folder, solver, timed, yahoo
 from worthwhile import (
+    Costs,
     CostSensitiveTreeClassifier,
     CostWeightedL1Regressor,
     SubmodularTreeClassifier,
@@ -41,6 +43,10 @@ BUDGETS = {
 """Of every node, for ASTC."""
 ROUTING: dict[str, dict[str, Any]] = {"ASTC": {}, "ASTC, soft": {"routing": "soft", "tau": "std"}}
 MAX_ITER = 30
+YAHOO_ROWS = 20000
+"""Of training, for the curves; CSTC takes minutes for one model on the paper's 141397."""
+SIZES = {"forest": (36603, 15688, 58101), "miniboone": (45523, 19510, 65031)}
+"""The papers' rows of training, validation and test, for whoever has the full files."""
 
 
 def measure(problem: Problem, model: Any) -> dict[str, float]:
@@ -77,7 +83,7 @@ def node_budgets(model: CostSensitiveTreeClassifier) -> list[float]:
     return [round(float(bill) - b, 9) for bill, b in zip(bills, before, strict=True)]
 
 
-def speed(problem: Problem, lam: float, rows: int, max_iter: int) -> dict[str, Any]:
+def speed(problem: Problem, lam: float, rows: int | None, max_iter: int) -> dict[str, Any]:
     """CSTC at one price of money, and ASTC at the budgets that CSTC's nodes used."""
     X, y = (part[:rows] for part in problem.train)
     slow = CostSensitiveTreeClassifier(
@@ -103,9 +109,9 @@ def speed(problem: Problem, lam: float, rows: int, max_iter: int) -> dict[str, A
     return found
 
 
-def curves(problem: Problem, budgets: list[float]) -> dict[str, Any]:
+def curves(problem: Problem, budgets: list[float], rows: int | None) -> dict[str, Any]:
     """ASTC at one budget for all nodes, and the cost-weighted lasso on +-1 targets."""
-    X, y = problem.train
+    X, y = (part[:rows] for part in problem.train)
     found: dict[str, Any] = {"rows": len(X)}
     for name, settings in ROUTING.items():
         found[name] = []
@@ -117,7 +123,6 @@ def curves(problem: Problem, budgets: list[float]) -> dict[str, Any]:
             found[name].append(
                 {"budget": budget, "seconds": seconds} | measure(problem, pruned(problem, model))
             )
-            print(f"  {problem.name} {name} {found[name][-1]}", flush=True)
     targets = np.where(y == 1, 1.0, -1.0)
     grid = CostWeightedL1Regressor(costs=problem.costs).trade_off_grid(X[:20000], targets[:20000])
     found["L1"] = []
@@ -125,7 +130,6 @@ def curves(problem: Problem, budgets: list[float]) -> dict[str, Any]:
         model = CostWeightedL1Regressor(costs=problem.costs, tol=1e-9, **params)
         seconds, _ = timed(lambda model=model: model.fit(X, targets))
         found["L1"].append(params | {"seconds": seconds} | measure(problem, model))
-        print(f"  {problem.name} L1 {found['L1'][-1]}", flush=True)
     return found
 
 
@@ -140,33 +144,68 @@ def draw_tree(path: Path) -> None:
     draw_linear_tree(model).figure.savefig(path, dpi=80)
 
 
-def main() -> None:
-    parser = arguments(__doc__, ["speed", "curves"])
-    parser.add_argument(
-        "--lams", nargs="*", type=float, help="instead of the five or six of the page"
-    )
-    parser.add_argument(
-        "--page", metavar="FOLDER", help="write the page and its figures under here"
-    )
-    given = parser.parse_args()
-    print(machine())
-    for problem in load(given.only, given.data, given.quick) if given.part else []:
-        name = problem.name
-        if "speed" in given.part:
-            for lam in given.lams or (LAMS[name][::3] if given.quick else LAMS[name]):
-                found = speed(problem, lam, given.rows, 5 if given.quick else MAX_ITER)
-                print(f"  {name} {found}", flush=True)
-                keep(given.save, f"speed {name} {found['rows']} {lam:g}", found)
-        if "curves" in given.part:
-            found = curves(problem, BUDGETS[name][::3] if given.quick else BUDGETS[name])
-            keep(given.save, f"curves {name}", found)
-    if given.page:
-        results = json.loads(Path(given.save).read_text())
-        figures = Path(given.page) / "figures"
-        page.draw(results, figures / "astc-comparison.png")
-        draw_tree(figures / "astc-tree.png")
-        (Path(given.page) / "reproduction" / "astc_2014.md").write_text(page.text(results))
+def read(name: str, given: argparse.Namespace) -> Problem:
+    """Rows of one of the four sets: real files where a folder has them."""
+    if name == "yahoo":
+        real = files.ranking_given(given)
+        if real is None:
+            return yahoo(3000 if given.quick else 141397)
+        _, parts, costs = real
+        relevant = 3 if max(part.y.max() for part in parts) > 2 else 1
+        pairs = [(part.X, (part.y >= relevant).astype(int)) for part in parts]
+        queries = dict(zip(("train", "held", "test"), (part.qid for part in parts), strict=True))
+        queries = {key: np.unique(qid, return_inverse=True)[1] for key, qid in queries.items()}
+        return Problem(name, pairs[0], pairs[1], pairs[2], costs, queries)
+    if name in SIZES and getattr(given, name):
+        X, y = getattr(files, name)(getattr(given, name))
+        y = (y == (2 if name == "forest" else 1)).astype(int)
+        ends = np.cumsum([0, *SIZES[name]])
+        order = np.random.default_rng(0).permutation(len(X))
+        a, b, c = (order[first:last] for first, last in itertools.pairwise(ends))
+        pairs = [(X[rows], y[rows]) for rows in (a, b, c)]
+        return Problem(name, pairs[0], pairs[1], pairs[2], Costs(np.ones(X.shape[1])))
+    return from_folder(name, given.data, given.quick)
 
 
-if __name__ == "__main__":
-    main()
+def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
+    """Everything of the page."""
+    step, max_iter = (3, 5) if given.quick else (1, MAX_ITER)
+    for name in LAMS:
+        load = cache(partial(read, name, given))
+        real = name in SIZES and getattr(given, name)
+        needs = () if name == "yahoo" or real else ("data",)
+        rows = YAHOO_ROWS if name == "yahoo" else None
+        about = {"depth": DEPTH, "most training rows": rows, "rounds of CSTC": max_iter}
+        for lam in LAMS[name][::step]:
+            run = partial(on, load, speed, lam, rows, max_iter)
+            yield Experiment(f"speed {name} {lam:g}", run, about | {"lam": lam}, 0, needs)
+        run = partial(on, load, curves, BUDGETS[name][::step], rows)
+        yield Experiment(f"curves {name}", run, about | {"budgets": BUDGETS[name]}, 0, needs)
+        if name == "yahoo":
+            run = partial(on, load, speed, 1, None, max_iter)
+            yield Experiment("speed-full yahoo 1", run, about | {"most training rows": None}, 0)
+        elif name in SIZES:
+            run = partial(on, load, solver, 2000 if given.quick else 20000, 0.1, 5 * max_iter)
+            yield Experiment(f"solver {name}", run, {"most rows": 20000, "lam": 0.1}, 0, needs)
+
+
+def on(load: Callable[[], Problem], work: Callable[..., Any], *settings: Any) -> Any:
+    """Run something on a problem that is read when it is needed."""
+    return work(load(), *settings)
+
+
+def draw(records: Records, folder: Path) -> None:
+    """Figure 3, and a tree."""
+    page.draw(records, folder / "astc-comparison.png")
+    draw_tree(folder / "astc-tree.png")
+
+
+PAPER = Paper(
+    "astc_2014",
+    "Submodular trees of classifiers (AAAI 2014)",
+    "generated in Yahoo's shape, Forest, CIFAR features of our own, MiniBooNE (sample)",
+    experiments,
+    page.claims,
+    lambda records: records.heading(PAPER) + page.text(records),
+    draw,
+)
