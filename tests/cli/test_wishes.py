@@ -217,3 +217,14 @@ def test_all_rows_of_a_parquet_file_train_what_a_sample_has_chosen(tmp_path, mon
     assert (model.predict(X) == np.where(sick, "sick", "well")).mean() > 0.6
     run(*words, "--rows", 100, "--budget", 1.5, "--force")
     assert seen == [400, 100]
+
+
+def test_a_budget_below_everything_is_said_without_our_source(rare, tmp_path):
+    said = run(
+        "fit", rare, "--target", "state", "--budget", 0.01, "--method", "cost-weighted-l1",
+        "-o", tmp_path / "nothing.worthwhile",
+    ).stderr  # fmt: skip
+    told = " ".join(said.split())
+    assert "Warning: budget=0.01: the best model within it buys nothing." in told
+    assert ".py:" not in told
+    assert "WorthwhileWarning" not in told

@@ -71,12 +71,12 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
         (name,) = self.trade_off_parameters
         point = {name: getattr(self, name)}
         if isinstance(point[name], str):
-            point = choose_point(self._quick(), self._auto_points(X), X, y, weight)
+            point = choose_point(self._quick(), self._auto_points(X, y, weight), X, y, weight)
         for key, value in point.items():
             setattr(self, f"{key}_", value)
 
     @abstractmethod
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         """Trade-offs that "auto" chooses from."""
 
     def _quick(self) -> Any:

@@ -26,7 +26,7 @@ FEW_FITS = 48
 """Models whose bills make a grid of ``lam``, at most."""
 
 
-AUTO_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.0003)
+AUTO_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0003)
 """What a feature of mean price costs, in units of the variance, where ``lam`` is chosen."""
 
 

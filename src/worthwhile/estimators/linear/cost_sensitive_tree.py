@@ -83,7 +83,7 @@ class _CostSensitiveTree(LinearTreeBase):
         self.shares_ = ended / ended[0]
         return policy
 
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         return auto_lams(self._costs_for(X))
 
     def _quick(self) -> Any:
@@ -113,7 +113,7 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     ----------
     lam : number or "auto", default="auto"
         Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
-        six numbers the one with the cheapest tree within one standard error of the best, on rows
+        seven numbers the one with the cheapest tree within one standard error of the best, on rows
         held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.

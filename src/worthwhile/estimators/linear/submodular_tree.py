@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import MOST_QUANTA, Costs, budget_quanta
-from worthwhile.estimators._shared.covering import bill_of, covering, sample
+from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, present, sample
 from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.linear._astc_certificate import certificate_frame
 from worthwhile.estimators.linear._astc_grow import AstcSettings, Problem, as_tree, grow
@@ -32,7 +32,7 @@ from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
 AUTO_POINTS, ROUTINGS = 7, ("hard", "soft")
-"""Budgets that "auto" chooses from, besides everything, and with which routings."""
+"""Budgets that those of "auto" are found between, besides everything, and with which routings."""
 
 
 @dataclass(eq=False, repr=False)
@@ -141,10 +141,14 @@ class _SubmodularTree(LinearTreeBase):
             f"one per node in level order ({n_nodes})."
         )
 
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         costs = self._costs_for(X)
         levels = self.max_depth if self.budget_per == "node" else 1
-        budgets = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
+        start = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
+        # Routings differ in where rows go, hardly in what a budget buys.
+        probe = self._quick().set_params(routing=ROUTINGS[0])
+        bill = bill_of(probe, *present(X, y, weight), "budget")
+        budgets = [float(round(b, 9)) for b in few_covering(bill, list(start))]
         routings = ROUTINGS if self.routing == "auto" else (self.routing,)
         return [{"budget": b, "routing": r} for r in routings for b in budgets]
 
@@ -188,8 +192,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     ----------
     budget : number, list of numbers or "auto", default="auto"
         What each node may spend on new features: one number for all nodes, one per level, or one
-        per node in level order (upper child first). Never exceeded. "auto": of eight numbers, and of both
-        routings, those with the cheapest tree within one standard error of the best, on rows held out.
+        per node in level order (upper child first). Never exceeded. "auto": of numbers whose bills leave no gap, and of
+        both routings, those with the cheapest tree within one standard error of the best, on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     max_depth : int, default=5
