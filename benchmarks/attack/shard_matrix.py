@@ -26,7 +26,15 @@ from worthwhile import Costs, GreedyMiserClassifier, GreedyMiserRegressor
 from worthwhile.distributed import Listener, Mesh, Shard, plan_fit, train
 
 AXES: dict[str, tuple[Any, ...]] = {
-    "loss": ("squared", "poisson", "tweedie", "two classes", "three classes", "three trees"),
+    "loss": (
+        "squared",
+        "poisson",
+        "tweedie",
+        "lambdarank",
+        "two classes",
+        "three classes",
+        "three trees",
+    ),
     "penalty": ("model", "row"),
     "weights": (None, "whole", "fractions with zeros"),
     "missing": (False, True),
@@ -91,7 +99,7 @@ def model_of(case: dict[str, Any]) -> GreedyMiserClassifier | GreedyMiserRegress
         "lam": 0.002, "costs": costs, "n_rounds": 3, "max_depth": 3, "penalty": case["penalty"], "random_state": 1,
         "subsample": case["subsample"], "validation_fraction": case["held"],
     }  # fmt: skip
-    if case["loss"] in ("squared", "poisson", "tweedie"):
+    if case["loss"] in ("squared", "poisson", "tweedie", "lambdarank"):
         return GreedyMiserRegressor(loss=case["loss"], **how)
     return GreedyMiserClassifier(
         leaves="scalar" if case["loss"] == "three trees" else "vector", **how
@@ -107,10 +115,13 @@ def content(model: Any, folder: Path) -> bytes:
 def is_equal(case: dict[str, Any], n: int, folder: Path) -> bool:
     """Whether all ranks of a case have the local file."""
     X, y, weight = data(case, n)
-    expected = content(model_of(case).fit(X, y, weight), folder)
+    # Queries have 1 to 59 documents.
+    ranks = case["loss"] == "lambdarank"
+    qid = np.repeat(np.arange(n), np.random.default_rng(0).integers(1, 60, n))[:n]
+    expected = content(model_of(case).fit(X, y, weight, **{"qid": qid} if ranks else {}), folder)
     model = model_of(case)
     read, targets, costs = model._read_training(X, y, dtype="numeric", weight=weight)
-    plan = plan_fit(model, targets, weight, costs, case["ranks"])
+    plan = plan_fit(model, targets, weight, costs, case["ranks"], None, qid if ranks else None)
     listeners = [Listener() for _ in range(case["ranks"])]
     addresses = [listener.address for listener in listeners]
 

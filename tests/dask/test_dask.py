@@ -102,6 +102,48 @@ def test_validation_rows_in_memory(client, tmp_path):
     assert fitted.trace_["validation_loss"].notna().all()
 
 
+def test_validation_rows_on_the_cluster(client, tmp_path):
+    X, y = frame(6)
+    X["c"] = pd.Categorical(np.where(X["c"] > 0, "on", "off"))
+    held = (X[30_000:], two(y[30_000:]))
+    model = classifier(costs=fees(), n_rounds=30, patience=2, learning_rate=0.8)
+    expected = model.fit(X[:30_000], two(y[:30_000]), validation=held)
+    parts = dd.from_pandas(X[:30_000], npartitions=3)
+    further = dd.from_pandas(held[0], npartitions=2)
+    further = dd.concat([further[further["a"] > 1e9], further])
+    for targets in (held[1], da.from_array(held[1], chunks=7_000)):
+        fitted = on_dask(model, client).fit(
+            parts, two(y[:30_000]), validation=(further[list("fedcba")], targets)
+        )
+        assert content(fitted, tmp_path) == content(expected, tmp_path)
+    with pytest.raises(ValueError, match=r"in validation, .*'c'"):
+        on_dask(model, client).fit(
+            parts, two(y[:30_000]), validation=(further[list("abdef")], targets)
+        )
+    none = further[further["a"] > 1e9]
+    with pytest.raises(ValueError, match="validation has no rows"):
+        on_dask(model, client).fit(parts, two(y[:30_000]), validation=(none, targets[:0]))
+
+
+def test_rankings_of_whole_queries(client, tmp_path):
+    X, signal, _ = table(8, 20_000)
+    y, qid = np.digitize(signal, [0.0, 1.0, 2.0]).astype(float), np.arange(20_000) // 23
+    model = regressor(loss="lambdarank", n_rounds=9)
+    rows, held = slice(0, 15_000), slice(15_000, 20_000)
+    expected = local(model, X, y, qid=qid)
+    parts = {"X": da.from_array(X, chunks=(6_000, 6)), "y": da.from_array(y), "qid": qid}
+    fitted = on_dask(model, client).fit(**parts)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    given = (X[held], y[held], qid[held])
+    expected = local(model, X[rows], y[rows], qid=qid[rows], validation=given)
+    fitted = on_dask(model, client).fit(
+        parts["X"][rows], y[rows], qid=da.from_array(qid[rows]),
+        validation=(parts["X"][held], parts["y"][held], da.from_array(qid[held])),
+    )  # fmt: skip
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert fitted.trace_["validation_loss"].notna().all()
+
+
 def test_partitions_that_a_filter_left_empty(client, tmp_path):
     X, y = frame(2)
     X["g"], X["row"] = y, np.arange(N)
@@ -169,12 +211,12 @@ def test_parameters_clone_and_pickle(client):
 def test_what_is_not_there_is_refused_by_name(client):
     X, y, _ = table(0, 100)
     model, X = on_dask(regressor(), client), da.from_array(X)
-    with pytest.raises(NotImplementedError, match="qid is not there for training"):
-        model.fit(X, y, qid=y)
-    with pytest.raises(
-        TypeError, match="validation is a collection of Dask: give a table in memory"
-    ):
-        model.fit(X, y, validation=(X, y))
+    with pytest.raises(NotImplementedError, match="loss='quantile' is not there for training"):
+        on_dask(regressor(loss="quantile"), client).fit(X, y)
+    with pytest.raises(TypeError, match="qid was given: DaskGreedyMiserClassifier knows no"):
+        on_dask(classifier(), client).fit(X, two(y), qid=y)
+    with pytest.raises(TypeError, match="in validation, X is a Array: give a table"):
+        model.fit(X, y, validation=(X[:, 0], y))
     with pytest.raises(NotImplementedError, match="calibrate is not there"):
         on_dask(classifier(calibrate="isotonic"), client).fit(X, two(y))
 

@@ -30,8 +30,8 @@ def run_ranks(size, work, timeout=TIMEOUT):
         return [call.result(timeout=120) for call in calls]
 
 
-def local(model, X, y, weight=None):
-    return copy.deepcopy(model).fit(X, y, weight)
+def local(model, X, y, weight=None, **how):
+    return copy.deepcopy(model).fit(X, y, weight, **how)
 
 
 def cut_at(plan, blocks):
@@ -47,11 +47,11 @@ def cut_at(plan, blocks):
     return replace(plan, train=cut(plan.train), held=cut(plan.held))
 
 
-def spread(model, X, y, weight=None, size=2, recut=lambda plan: plan, **how):
+def spread(model, X, y, weight=None, size=2, recut=lambda plan: plan, qid=None, **how):
     """The models that all ranks have after a fit on shards of a table."""
     model = copy.deepcopy(model)
     read, targets, costs = model._read_training(X, y, dtype="numeric")
-    plan = recut(plan_fit(model, targets, weight, costs, size))
+    plan = recut(plan_fit(model, targets, weight, costs, size, None, qid))
 
     def work(mesh):
         shard = Shard.of(plan, mesh.rank, lambda rows: read[rows])

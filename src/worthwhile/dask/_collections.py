@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import dask.array
@@ -18,6 +19,7 @@ from worthwhile.columns import Column, Columns
 from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
 from worthwhile.distributed.plan import Miser
+from worthwhile.estimators._shared.validation import read_validation_table
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +73,62 @@ def values_of(client: Client, y: Any, what: str) -> Array | None:
     return values
 
 
-class Table:
+class Parts:
+    """Partitions on the cluster.
+
+    Attributes
+    ----------
+    parts : list of Future
+        Numbers of each partition, (n, d).
+    lengths : list of int
+        Rows of each.
+    """
+
+    def __init__(self, client: Client, raw: list[Future], read: Callable[..., Array], **how: Any):
+        self.parts: list[Future] = client.map(read, raw, pure=False, **how)
+        self.lengths: list[int] = client.gather(client.map(len, self.parts, pure=False))
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
+        """Which rows (ascending) of all to take from which partition: (partition, places in it)."""
+        ends = np.cumsum([0, *self.lengths])
+        cuts = np.searchsorted(rows, ends)
+        return [
+            (part, rows[low:high] - ends[part])
+            for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
+            if high > low
+        ]
+
+
+class HeldTable(Parts):
+    """Validation rows on the cluster, read as the model reads rows after those it has seen.
+
+    Parameters
+    ----------
+    client : Client
+        The cluster.
+    X : Dask array or frame
+        The rows.
+    model : GreedyMiserRegressor or GreedyMiserClassifier
+        Knows names and columns of the training rows.
+    n_columns : int
+        Columns that are trained on.
+    """
+
+    def __init__(self, client: Client, X: Any, model: Miser, n_columns: int) -> None:
+        if not (is_frame(X) or (is_array(X) and X.ndim == 2)):
+            raise TypeError(
+                f"in validation, X is a {type(X).__name__}: give a table of rows and columns."
+            )
+        raw = client.compute(partitions(X))
+        super().__init__(client, raw, _read_held_part, model=model, n_columns=n_columns)
+        if not len(self):
+            raise ValueError("validation has no rows: give some, or leave it out.")
+
+
+class Table(Parts):
     """A table whose partitions are on the cluster.
 
     Parameters
@@ -87,10 +144,6 @@ class Table:
     ----------
     costs : Costs
         Prices of the columns that are trained on.
-    parts : list of Future
-        Numbers of each partition, (n, d).
-    lengths : list of int
-        Rows of each.
     """
 
     def __init__(self, client: Client, X: Any, model: Miser) -> None:
@@ -107,9 +160,8 @@ class Table:
             # Of the values, trees only need to know whether dates have a time of day.
             codes = np.where(timed, 0.5, 0.0)[None, :]
             _, self.costs = model._take_columns(sample, columns, codes, np.zeros(1))
-        how = {"encoding": model._encoding, "n_columns": len(self.costs.own), "pure": False}
-        self.parts: list[Future] = client.map(_read_part, raw, **how)
-        self.lengths: list[int] = client.gather(client.map(len, self.parts, pure=False))
+        how = {"encoding": model._encoding, "n_columns": len(self.costs.own)}
+        super().__init__(client, raw, _read_part, **how)
 
     def _learn(
         self, raw: list[Future], sample: Any, model: Miser
@@ -136,16 +188,6 @@ class Table:
         if all(column.kind == "number" for column in columns):
             return None, timed
         return Columns(columns), timed
-
-    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
-        """Which rows (ascending) of all to take from which partition: (partition, places in it)."""
-        ends = np.cumsum([0, *self.lengths])
-        cuts = np.searchsorted(rows, ends)
-        return [
-            (part, rows[low:high] - ends[part])
-            for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
-            if high > low
-        ]
 
 
 def _is_plain(sample: Any, place: int) -> bool:
@@ -199,3 +241,10 @@ def _read_part(part: Any, encoding: Any, n_columns: int) -> Array:
     codes = encoding.columns.read_training(part)
     made: Array = encoding.made(check_array(codes, dtype=np.float64, **how))
     return made
+
+
+def _read_held_part(part: Any, model: Miser, n_columns: int) -> Array:
+    """The numbers of a partition of validation rows, checked as the local fit checks them."""
+    if not len(part):
+        return np.empty((0, n_columns))
+    return read_validation_table(model, part, dtype="numeric")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from distributed import Future
-from worthwhile.dask._collections import Table, joined
+from worthwhile.dask._collections import HeldTable, Parts, Table, joined
 from worthwhile.distributed import Mesh, Part, Plan, Shard, fit_together, train
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import RoundRecord
@@ -21,8 +21,9 @@ Tell = Callable[[RoundRecord], None]
 class SharedRows:
     """A plan whose rows are shared among the workers."""
 
-    def __init__(self, table: Table, plan: Plan) -> None:
+    def __init__(self, table: Table, plan: Plan, held: HeldTable | None = None) -> None:
         self._table, self._plan, self.work = table, plan, _train_share
+        self._held_table = held
 
     def shares(self, n_workers: int) -> list[Any]:
         """Model, prices, rows with their partitions, of each rank; none without rows to train on."""
@@ -30,20 +31,25 @@ class SharedRows:
         plan = self._plan.among(max(1, used))
         held: Sequence[Part | None] = plan.held or [None] * len(plan.train)
         return [
-            (plan.model, plan.costs, parts, [self._pieces(parts[0]), self._held(parts[1])])
+            (plan.model, plan.costs, parts, [_pieces(self._table, parts[0]), self._held(parts[1])])
             for parts in zip(plan.train, held, strict=True)
         ]
 
     def _held(self, part: Part | None) -> Any:
         """The same of rows held out, which may have been given apart."""
-        if part is None or self._plan.validation is None:
-            return None if part is None else self._pieces(part)
+        if part is None:
+            return None
+        if self._held_table is not None:
+            return _pieces(self._held_table, part)
+        if self._plan.validation is None:
+            return _pieces(self._table, part)
         return [self._plan.validation[part.rows]], [slice(None)]
 
-    def _pieces(self, part: Part) -> Any:
-        """Partitions, with the places to take from them, of some rows."""
-        pieces = self._table.pieces(part.rows)
-        return [self._table.parts[number] for number, _ in pieces], [where for _, where in pieces]
+
+def _pieces(table: Parts, part: Part) -> Any:
+    """Partitions, with the places to take from them, of some rows."""
+    pieces = table.pieces(part.rows)
+    return [table.parts[number] for number, _ in pieces], [where for _, where in pieces]
 
 
 class SharedWork:

@@ -91,11 +91,12 @@ def train(
 
 def _training(shard: Shard, model: Miser, collective: Collective) -> Training:
     X = _of_one_type(shard.X, collective)
-    training = Training(X, shard.train.y, shard.train.weight, shard.costs)
+    training = Training(X, shard.train.y, shard.train.weight, shard.costs, shard.train.qid)
     training.categorical = model._categorical()
     if shard.held is not None and shard.X_held is not None:
         training.X_held = _of_one_type(shard.X_held, collective)
         training.y_held, training.weight_held = shard.held.y, shard.held.weight
+        training.qid_held = shard.held.qid
     return training
 
 
