@@ -51,6 +51,12 @@ class Part:
     weight: Floats | None
     qid: Indices | None = None
 
+    def cut(self, low: int, high: int) -> Part:
+        """Those from ``low`` to ``high``."""
+        weight = None if self.weight is None else self.weight[low:high]
+        qid = None if self.qid is None else self.qid[low:high]
+        return Part(self.rows[low:high], self.y[low:high], weight, qid)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -179,14 +185,7 @@ def _shares(part: Part, n_ranks: int, whole_queries: bool) -> list[Part]:
     n = len(part.rows)
     starts = _between_queries(part.qid, n) if whole_queries else list(range(0, n, ROWS)) or [0]
     edges = [starts[rank * len(starts) // n_ranks] for rank in range(n_ranks)]
-    return [
-        Part(*(None if column is None else column[low:high] for column in _columns(part)))
-        for low, high in itertools.pairwise([*edges, n])
-    ]
-
-
-def _columns(part: Part) -> tuple[Any, ...]:
-    return part.rows, part.y, part.weight, part.qid
+    return [part.cut(low, high) for low, high in itertools.pairwise([*edges, n])]
 
 
 def _between_queries(qid: Indices | None, n: int) -> list[int]:
