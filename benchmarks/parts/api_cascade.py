@@ -20,7 +20,8 @@ import numpy as np
 
 from benchmarks.common import Kept, machine, markdown, options, write
 from benchmarks.parts._frontier_cases import Case, stratified
-from benchmarks.parts.frontier import measure, timed, with_nothing
+from benchmarks.parts._frontier_page import with_nothing
+from benchmarks.parts.frontier import measure, timed
 from worthwhile import BudgetClassifier, Costs
 
 SETS = ("expw", "yelp")
@@ -135,7 +136,7 @@ def ours(case: Case) -> list[list[float]]:
     X, y = (np.concatenate([case.train[i], case.choose[i]]) for i in range(2))
     model = BudgetClassifier(costs=case.costs, n_jobs=1, random_state=0).fit(X, y)
     budgets = SHARES * case.costs.total
-    return [measure(model.at(budget=budget).policy_, case)[2:] for budget in budgets]
+    return [measure(model.at(budget=budget).policy_, case)[2:4] for budget in budgets]
 
 
 def page(results: dict[str, list[dict[str, Any]]]) -> str:

@@ -11,6 +11,7 @@ what was run, split by split: a run may be done in pieces, and the page shows wh
 
 from __future__ import annotations
 
+import base64
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,30 +19,30 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import Kept, machine, markdown, options, write
+from benchmarks.common import Kept, options, write
 from benchmarks.parts._frontier_cases import CASES, SMALL, Case, load_case
+from benchmarks.parts._frontier_page import Split, draw, page
 from worthwhile import BudgetClassifier, PricedModel
 from worthwhile.policy.base import Policy
 from worthwhile.policy.trees import TreePolicy
 
 STAGES = (1, 3, 10, 30, 100, 300)
-SHARES = np.geomspace(0.005, 1, 60)
 TRADE_OFFS = np.geomspace(0.01, 31.6, 11)
 FEWER_TREES = ("usps", "letters", "covtype")
 
-Line = list[float]
-"""Validation bill and accuracy, test bill and accuracy of one model."""
+Line = list[Any]
+"""Validation bill and accuracy, test bill and accuracy of one model, and which test rows it got right, as text."""
 
 
 def measure(policy: Policy, case: Case) -> Line:
     """What a model costs and gets right on the rows to choose on and on those to report."""
-    line = []
+    line: Line = []
     for X, y in (case.choose, case.test):
         outcome = policy.batch(X)
         right = policy.output.predict(outcome.raw) == y
         bill = policy.bills(outcome) * 1e-9
         line += [float(bill.mean()), float(right.mean())]
-    return line
+    return [*line, base64.b64encode(np.packbits(right).tobytes()).decode()]
 
 
 def staged(model: Any, case: Case) -> Iterator[Line]:
@@ -63,11 +64,12 @@ def lightgbm(name: str, case: Case, leaves: int = 16, **more: Any) -> Any:
     """LightGBM as the peers use it."""
     import lightgbm as library
 
-    n = len(case.train[1])
-    return library.LGBMClassifier(
-        n_estimators=100 if name in FEWER_TREES else 300, num_leaves=leaves, max_depth=4 if leaves == 16 else -1,
-        learning_rate=0.1, min_child_samples=5 if n < 2000 else 20, n_jobs=1, random_state=0, verbose=-1, **more,
-    )  # fmt: skip
+    n, n_trees = len(case.train[1]), 100 if name in FEWER_TREES else 300
+    usual = {
+        "n_estimators": n_trees, "num_leaves": leaves, "max_depth": 4 if leaves == 16 else -1, "learning_rate": 0.1,
+        "min_child_samples": 5 if n < 2000 else 20, "n_jobs": 1, "random_state": 0, "verbose": -1,
+    }  # fmt: skip
+    return library.LGBMClassifier(**usual | more)
 
 
 def penalised(name: str, case: Case, leaves: int, kind: str) -> Iterator[Line]:
@@ -141,72 +143,20 @@ PEERS = {
 }
 
 
-def ours(name: str, case: Case) -> list[Line]:
-    """Every point of one training."""
-    model = BudgetClassifier(costs=case.costs, n_jobs=1, random_state=0).fit(*case.train)
-    return [measure(model.at(stage=stage).policy_, case) for stage in range(model.n_stages_)]
+def ours(name: str, case: Case) -> dict[str, Any]:
+    """Every point of one training, and the CPU time of it."""
+    model = BudgetClassifier(costs=case.costs, n_jobs=1, random_state=0)
+    seconds = timed(model.fit, *case.train)["seconds"]
+    lines = [measure(model.at(stage=stage).policy_, case) for stage in range(model.n_stages_)]
+    return {"result": lines, "seconds": seconds}
 
 
-# Curves -------------------------------------------------------------------------------------------
-
-
-def with_nothing(lines: list[Line], case: Case) -> Any:
-    """The models, and the most frequent class for nothing."""
-    labels, counts = np.unique(case.train[1], return_counts=True)
-    common = labels[np.argmax(counts)]
-    free = [0.0, float((case.choose[1] == common).mean())]
-    free += [0.0, float((case.test[1] == common).mean())]
-    return np.array([free, *lines])
-
-
-def chosen(lines: Any, budgets: Any) -> list[float]:
-    """Test accuracy at each budget of the model that is best on validation."""
-    found = []
-    for budget in budgets:
-        fits = np.flatnonzero(lines[:, 0] <= budget * (1 + 1e-9))
-        found.append(float(lines[fits[np.argmax(lines[fits, 1])], 3]))
-    return found
-
-
-def mixed(lines: Any, budgets: Any) -> list[float]:
-    """The same for two models and a share: the upper hull of the validation points."""
-    hull: list[int] = []
-    for i in np.lexsort((-lines[:, 1], lines[:, 0])).tolist():
-        if hull and lines[i, 1] <= lines[hull[-1], 1]:
-            continue
-        while len(hull) > 1:
-            a, b = lines[hull[-2]], lines[hull[-1]]
-            if (b[1] - a[1]) * (lines[i, 0] - a[0]) > (lines[i, 1] - a[1]) * (b[0] - a[0]):
-                break
-            hull.pop()
-        hull.append(i)
-    found: list[float] = np.interp(budgets, lines[hull, 0], lines[hull, 3]).tolist()
-    return found
-
-
-def run(name: str, prices: str, folder: str, seed: int, kept: Kept) -> dict[str, Any]:
-    """Curves of a split, from what was kept or made now."""
-    case = load_case(name, prices, folder, seed)
-    key = f"{name} {prices} {seed}"
-    models: dict[str, Any] = {
-        peer: kept.get(f"{key} {peer}", lambda make=make: timed(list, make(name, case)))
-        for peer, make in PEERS.items()
-    }
-    models["ours"] = kept.get(f"{key} ours", lambda: timed(ours, name, case))
-    one = kept.get(f"{key} one fit", lambda: timed(_one_fit, name, case))
-    lines = {who: with_nothing(found["result"], case) for who, found in models.items()}
-    lines["any peer"] = np.vstack([lines[peer] for peer in PEERS])
-    budgets = SHARES * case.costs.total
-    return {
-        "one": {who: chosen(found, budgets) for who, found in lines.items()},
-        "mixed": {who: mixed(found, budgets) for who, found in lines.items()},
-        "fits": models["ours"]["seconds"] / max(one["seconds"], 1e-9),
-    }
-
-
-def _one_fit(name: str, case: Case) -> int:
-    lightgbm(name, case).fit(*case.train)
-    return 1
+def one_fit(name: str, case: Case) -> dict[str, Any]:
+    """CPU time of LightGBM with 300 trees; of a short one the mean of several."""
+    times, model = list[float](), lightgbm(name, case, n_estimators=300)
+    while not times or (sum(times) < 1 and len(times) < 10):
+        times.append(timed(model.fit, *case.train)["seconds"])
+    return {"result": len(times), "seconds": float(np.mean(times))}
 
 
 def timed(function: Any, *given: Any) -> dict[str, Any]:
@@ -215,32 +165,11 @@ def timed(function: Any, *given: Any) -> dict[str, Any]:
     return {"result": function(*given), "seconds": time.process_time() - start}
 
 
-def page(results: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
-    """Tables of all cases that were run."""
-    heads = [
-        "case", "splits", "any peer", "ours", "lead", "any peer, mixed", "ours, mixed", "lead, mixed",
-        "best single peer", "LightGBM fits",
-    ]  # fmt: skip
-    table = []
-    for (name, prices), splits in results.items():
-        means = {
-            how: {who: float(np.mean([s[how][who] for s in splits])) for who in splits[0][how]}
-            for how in ("one", "mixed")
-        }
-        single = max(PEERS, key=lambda peer, one=means["one"]: one[peer])
-        one, both = means["one"], means["mixed"]
-        table.append([
-            f"{name}, {prices}", len(splits), one["any peer"], one["ours"], one["ours"] - one["any peer"],
-            both["any peer"], both["ours"], both["ours"] - both["any peer"],
-            f"{single} {one[single]:.4f}", float(np.mean([s["fits"] for s in splits])),
-        ])  # fmt: skip
-    numbers = [[line[i] for line in table] for i in range(2, 8)]
-    table.append(["mean", "", *(float(np.mean(column)) for column in numbers), "", None])
-    shown = [
-        [f"{c:.4f}" if isinstance(c, float) and i < 9 else c for i, c in enumerate(line)]
-        for line in table
-    ]
-    return markdown(heads, shown)
+def make(case: Case, name: str, who: str) -> dict[str, Any]:
+    """What is kept of a peer, of ours, or of the unit of time."""
+    if who in PEERS:
+        return timed(list, PEERS[who](name, case))
+    return ours(name, case) if who == "ours" else one_fit(name, case)
 
 
 def main() -> None:
@@ -248,23 +177,36 @@ def main() -> None:
     parser.add_argument("--keep", metavar="FILE", help="what was run, to go on with")
     parser.add_argument("--cases", default="", help="names of sets, comma between; all if left out")
     parser.add_argument("--splits", type=int, default=5, help="splits of the small sets")
+    parser.add_argument("--who", default="", help="peers, ours, or names; all if left out")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin nothing after that")
+    parser.add_argument("--figure", metavar="FILE", help="curves of all cases that were run")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
-    rng = np.random.default_rng(0)
-    BudgetClassifier(n_trees=2).fit(rng.normal(size=(50, 3)), np.arange(50) % 2)  # compiles
-    kept, wanted = Kept(given.keep), [name for name in given.cases.split(",") if name]
-    results: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    wanted = [name for name in given.cases.split(",") if name]
+    groups = {"": [*PEERS, "ours", "one fit"], "peers": [*PEERS, "one fit"]}
+    who = groups.get(given.who, given.who.split(","))
+    kept, end = Kept(given.keep), time.monotonic() + 60 * given.minutes
+    if "ours" in who:
+        rng = np.random.default_rng(0)
+        BudgetClassifier(n_trees=2).fit(rng.normal(size=(50, 3)), np.arange(50) % 2)  # compiles
+    results: dict[tuple[str, str], list[Split]] = {}
     for name, prices in CASES:
         if wanted and name not in wanted:
             continue
-        seeds = range(given.seed, given.seed + (given.splits if name in SMALL else 1))
-        results[name, prices] = [run(name, prices, given.data, seed, kept) for seed in seeds]
-        print(name, prices, flush=True)
-    text = (
-        f"# The frontier, against peers\n\n`python -m benchmarks.parts.frontier --data FOLDER`, "
-        f"splits from seed {given.seed} on. {machine()}.\n\n{page(results)}"
-    )
-    write(given.out, text)
+        for seed in range(given.seed, given.seed + (given.splits if name in SMALL else 1)):
+            case, key = load_case(name, prices, given.data, seed), f"{name} {prices} {seed}"
+            for one in who:
+                if f"{key} {one}" in kept.found or time.monotonic() > end:
+                    continue
+                kept.get(f"{key} {one}", lambda: make(case, name, one))  # noqa: B023
+                print(key, one, f"{kept.found[f'{key} {one}']['seconds']:.1f} s", flush=True)
+            models = {one: kept.found.get(f"{key} {one}") for one in groups[""]}
+            if all(models.values()):
+                results.setdefault((name, prices), []).append(Split(case, models, PEERS))
+    if results:
+        write(given.out, page(results, given))
+        if given.figure:
+            draw(results, given.figure)
 
 
 if __name__ == "__main__":
