@@ -32,7 +32,7 @@ PRIOR = 10.0
 CAUTION = 0.5
 """Standard errors by which estimates are lowered."""
 
-STOPS = 0.02
+STOPS = 0.03
 """Chance that a case has to end where it is: so what tells more is bought first, whatever follows."""
 
 RATES, CAPS = 12, 6
