@@ -132,7 +132,7 @@ def command(n_rows: int, n_columns: int) -> float:
             f"{folder}/data.csv", table, "%.6g", ",", header=",".join([*names, "y"]), comments=""
         )
         lines = [
-            "prices:",
+            "features:",
             *(f"  {name}: {price}" for name, price in zip(names, prices, strict=True)),
         ]
         Path(f"{folder}/costs.yaml").write_text("\n".join(lines) + "\n")

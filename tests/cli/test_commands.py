@@ -320,15 +320,22 @@ def test_fit_needs_no_method(folder, tmp_path):
     for more, message in (
         (["--method", "greedy-miser"], "--budget is missing: --method greedy-miser needs one"),
         (
-            ["--method", "auto", "--budget", 3, "--time", 9],
-            "--time is given: only --method budget can",
-        ),
-        (
             ["--method", "budget", "--scoring", "f1"],
             "--scoring is given: --method budget is best in",
         ),
     ):
         assert message in refused(*words, *more, "-o", tmp_path / "m")
+
+
+def test_searches_say_how_long_they_take_and_stop_in_time(folder, tmp_path):
+    words = [folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml"]
+    own = ["--method", "cost-weighted-l1", "--budget", 9]
+    said = " ".join(run("fit", *words, *own, "--time", 0, "-o", tmp_path / "m").stderr.split())
+    assert "Sweeping cost-weighted-l1 takes" in said
+    assert "no more is begun after 0 seconds" in said
+    done = run("compare", *words, "--method", "decision-tree", "--splits", 1, "--effort", 1)
+    said = " ".join(done.stderr.split())
+    assert "Sweeping decision-tree takes some seconds, roughly; --time limits it." in said
 
 
 def test_other_mistakes_say_what_to_do(folder, tmp_path):

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from worthwhile import Comparison, Costs, compare, datasets
+from worthwhile import BudgetClassifier, Comparison, Costs, compare, datasets
 from worthwhile.exceptions import WorthwhileWarning
-from worthwhile.frontier import METHODS, Frontier, Point
+from worthwhile.frontier import METHODS, Frontier, Point, train_choice
 from worthwhile.frontier import _compare as module
 from worthwhile.frontier._comparison import MIXED, Run
 from worthwhile.frontier._methods import Method, Task, read_methods
@@ -200,3 +200,54 @@ def test_bare_arrays_cost_one_each():
     X, y, _ = datasets.make_priced_classification(80, seed=0)
     found = compare(X.to_numpy(), y, None, ["decision-tree"], [3], n_splits=1, effort=1)
     assert found.full_cost == X.shape[1] == Costs.of(None, X.shape[1]).total
+
+
+def test_after_the_time_no_further_method_begins(data):
+    names = ["decision-tree", "random-forest"]
+    with pytest.warns(WorthwhileWarning, match="random-forest is left out: it was not begun"):
+        found = compare(*data, names, [5], n_splits=2, effort=1, time_limit=0)
+    assert found.methods == ["decision-tree"]
+    assert len(found.runs) == 1
+    whole = compare(*data, names, [5], n_splits=2, effort=1, time_limit=600)
+    assert (len(whole.runs), whole.methods, whole.failures) == (2, names, {})
+    first = compare(*data, names[:1], [5], n_splits=1, effort=1)
+    figures = [[p.test_score for p in one.frontier("decision-tree", 0)] for one in (found, first)]
+    assert figures[0] == figures[1]
+    with pytest.raises(ValueError, match="time_limit is -1: give seconds"):
+        compare(*data, names, [5], time_limit=-1)
+
+
+def test_splits_that_are_not_done_are_left_out():
+    done = {("a", 0): 1, ("b", 0): 1, ("a", 1): 1}
+    assert module._whole_splits(done, ["a", "b"], 2) == 1
+    assert module._whole_splits({**done, ("b", 1): 1}, ["a", "b"], 2) == 2
+    assert module._whole_splits({("a", 0): 1}, ["a", "b"], 2) == 1
+
+
+def test_what_promises_by_itself_learns_from_all_rows_but_the_test_ones(data, monkeypatch):
+    X, y, costs = data
+    seen = []
+    fit = BudgetClassifier.fit
+
+    def watched(self, X, y, **more):
+        seen.append((len(X), self.cross_validated))
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(BudgetClassifier, "fit", watched)
+    found = compare(X, y, costs, ["budget"], [5], n_splits=1, effort=1)
+    assert seen == [(150, True)]
+    points = found.frontier("budget", 0).points
+    split = module._split(module._read(X, y, costs)[0], 2, None, 0.25, 0)
+    rows = np.sort(np.concatenate(split[:2]))
+    own = BudgetClassifier(costs=costs, random_state=0).fit(X.iloc[rows], y[rows])
+    assert [(p.cost, p.score) for p in points] == [
+        (line.cost, line.score) for line in own.frontier_.itertuples()
+    ]
+    last = own.at(stage=own.n_stages_ - 1)
+    assert points[-1].test_score == last.score(X.iloc[split[2]], y[split[2]])
+    assert points[-1].test_cost == pytest.approx(last.cost(X.iloc[split[2]]).mean())
+    again = train_choice(found.best(), X.iloc[rows], y[rows], costs)
+    assert again.budget == found.best().points[0].params["budget"]
+    seen.clear()
+    compare(X, y, costs, ["budget"], [5], n_splits=1, effort=1, scoring="balanced_accuracy")
+    assert seen == [(112, False)]

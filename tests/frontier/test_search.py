@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import joblib
 import numpy as np
 import pytest
@@ -396,3 +398,18 @@ def test_refit_refusal_names_the_bill_with_the_margin():
     search = BudgetSearchCV(Buyer(dearer=5, whole=120), 1, refine=0)
     with pytest.raises(ValueError, match=r"mean bill of 0.1, and 5.1 with the margin"):
         search.fit(X, y)
+
+
+def test_after_the_time_no_further_setting_is_tried():
+    X, y, costs = datasets.make_priced_classification(150, seed=0)
+    tree = GreedyMiserClassifier(costs=costs, n_rounds=4, max_depth=2)
+    steps = [{"lam": lam} for lam in (3.0, 1.0, 0.3, 0.1, 0.01)]
+    search = BudgetSearchCV(tree, math.inf, cv=2, trade_off=steps, time_limit=0, tune=0)
+    search.fit(X, y)
+    assert search.tried_ == steps[:1]
+    again = BudgetSearchCV(tree, math.inf, cv=2, trade_off=search.tried_, refine=0, tune=0).fit(
+        X, y
+    )
+    assert again.frontier_.to_dict() == search.frontier_.to_dict()
+    whole = BudgetSearchCV(tree, math.inf, cv=2, trade_off=steps, time_limit=600, refine=0, tune=0)
+    assert sorted(p["lam"] for p in whole.fit(X, y).tried_) == sorted(p["lam"] for p in steps)

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import worthwhile
-from worthwhile.frontier import Choice, Point
+from worthwhile.frontier import Point
 from worthwhile.report import render, summarise, write_report
-from worthwhile.report._models import Folds
+from worthwhile.report._models import Folds, Measured, _rising
 
 
 @pytest.fixture(scope="module")
 def summary():
     heart = worthwhile.datasets.load_heart()
     found = worthwhile.compare(
-        heart.data, heart.target, heart.costs, ["cost-weighted-l1", "greedy-miser", "decision-tree"], [20, 120],
+        heart.data, heart.target, heart.costs, ["greedy-miser", "budget", "decision-tree"], [20, 120],
         n_splits=2, effort=5,
     )  # fmt: skip
     return summarise(
@@ -51,7 +51,7 @@ def test_summary_is_json_and_its_models_add_up(summary):
     assert [row["name"] for row in summary["table"]["rows"]][-1] == "best on validation"
 
 
-def test_every_position_is_the_best_model_that_its_budget_pays(summary):
+def test_every_position_keeps_its_budget_and_no_dearer_one_is_worse(summary):
     models, scores = summary["models"], []
     assert len({model["cost"] for model in models}) == len(models) > 2
     for pick in summary["picks"]:
@@ -59,15 +59,61 @@ def test_every_position_is_the_best_model_that_its_budget_pays(summary):
         assert model["cost"] <= pick["budget"]
         affordable = [one["score"] for one in models if one["cost"] <= pick["budget"]]
         assert model["score"] == max(affordable)
+        assert model["method"] != "decision-tree"  # a peer is a line of the picture
         scores.append(model["score"])
     assert scores == sorted(scores)
     budgets = [pick["budget"] for pick in summary["picks"]]
     assert budgets == sorted(budgets)
     best = max(scores)
     near = min((m for m in models if m["score"] >= best - 0.01), key=lambda m: m["cost"])
+    peer = summary["peer"]
+    assert peer["method"] == "decision-tree"
     assert summary["headline"].startswith(
-        f"accuracy {near['score']:.3f} for {near['cost']:.2f} CAD"
+        f"{100 * near['score']:.1f} % of new cases right for {near['cost']:.2f} CAD a case"
     )
+    assert summary["headline"].endswith(
+        f"decision-tree has {100 * peer['score']:.1f} % for {peer['cost']:.2f} CAD."
+    )
+
+
+def measured(cost, score, method="mine"):
+    shares = np.zeros(1)
+    return Measured(method, {"lam": cost}, None, score, None, cost, shares, shares, [None])
+
+
+def test_noise_does_not_choose_a_position():
+    """A lucky score of a cheap model is not what is shown: its neighbours have their say."""
+    rows = [
+        measured(1, 0.6),
+        measured(2, 0.9),
+        measured(3, 0.7),
+        measured(3, 0.7),
+        measured(4, 0.95),
+    ]
+    models, numbers = _rising(rows)
+    assert [(m.cost, m.score) for m in models] == [(1, 0.6), (2, pytest.approx(0.8)), (4, 0.95)]
+    assert numbers == [0, 1, 1, 1, 2]
+
+
+def test_the_one_to_use_is_shown_as_it_is_fitted_for_each_budget():
+    X, y, costs = worthwhile.datasets.make_priced_classification(400, seed=0)
+    found = worthwhile.compare(X, y, costs, ["budget", "decision-tree"], [3], n_splits=2, effort=2)
+    total = costs.total
+    summary = summarise(found, X, y, costs, budgets=[total / 7])
+    assert total / 7 in [pick["budget"] for pick in summary["picks"]]
+    for pick in summary["picks"]:
+        model = summary["models"][pick["model"]]
+        assert model["method"] in ("budget", "nothing bought")
+        assert model["cost"] <= pick["budget"]
+        if model["method"] == "budget":
+            assert model["params"].keys() == {"budget"}
+            assert model["params"]["budget"] <= pick["budget"]
+    folds = Folds.of(X, y, costs, "accuracy", 0)
+    one = folds.measure("budget", [Point(cost=0, score=0, params={"budget": total / 7})])[0]
+    held = np.flatnonzero(folds.part == 0)
+    own = worthwhile.BudgetClassifier(total / 7, costs=costs, random_state=0)
+    own.fit(X.iloc[folds.part != 0], y[folds.part != 0])
+    assert one.bills[held].tolist() == own.cost(X.iloc[held]).tolist()
 
 
 def test_models_are_measured_on_rows_that_did_not_train_them():
@@ -76,7 +122,7 @@ def test_models_are_measured_on_rows_that_did_not_train_them():
     found = worthwhile.compare(X, y, [1, 1, 1], ["decision-tree"], [1, 3], n_splits=2, effort=3)
     folds = Folds.of(X, y, [1, 1, 1], "accuracy", 0)
     deep = Point(cost=3, score=1, params={"model__max_leaf_nodes": 128})
-    model = folds.measure(Choice("decision-tree", 1, 1, 3, (deep,)))
+    model = folds.measure("decision-tree", [deep])[0]
     assert model.score < 0.6
     assert model.models[0].score(X, y) > 0.8
     assert model.cost == pytest.approx(model.bills.mean())
@@ -143,7 +189,7 @@ def test_slider_in_a_browser(summary, tmp_path, stop):
     model = summary["models"][pick["model"]]
     assert shown("budget-value") == f"{pick['budget']:.2f} CAD"
     assert shown("pick-method") == model["method"]
-    assert shown("pick-score") == f"{model['score']:.4f}"
+    assert shown("pick-score") == f"{model['score']:.3f} ± {model['error']:.3f}"
     assert shown("pick-cost") == f"{model['cost']:.2f} CAD"
     bars = re.findall(r'<div class="bar"><span>(.*?)</span>', page)
     names = [feature["name"] for feature in summary["features"]]
