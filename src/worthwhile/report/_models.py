@@ -153,10 +153,10 @@ def measure_choices(
             for place in places:
                 at[place] = one
     chosen = [folds.measure(comparison.methods[0], [Point(cost=0.0, score=0.0)])[0]]
-    for one, budget in zip(at, budgets, strict=True):
-        last = chosen[-1]
-        keeps = one is not None and last.cost <= one.cost <= budget
-        chosen.append(one if keeps and one is not None else last)
+    for found_at, budget in zip(at, budgets, strict=True):
+        assert found_at is not None  # every budget has a choice
+        keeps = chosen[-1].cost <= found_at.cost <= budget
+        chosen.append(found_at if keeps else chosen[-1])
     return _rising(chosen[1:])
 
 
