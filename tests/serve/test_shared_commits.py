@@ -10,6 +10,7 @@ import pytest
 
 from worthwhile.serve import list_keys, new_key, open_database
 from worthwhile.serve._batches import Waiting
+from worthwhile.serve._settings import Limits
 
 COUNT = 12
 
@@ -77,6 +78,91 @@ def test_steps_in_one_commit_are_charged_to_their_keys_to_the_last_quantum(make,
     assert len(bills) == COUNT
     assert key.spent == int(bought[0][0]) == sum(round(bill * 10**9) for bill in bills.values())
     assert key.reserved == 0
+
+
+def opening(key, **body):
+    return "/v1/sessions", {"model": "heart", **body}, key
+
+
+def stored(store, sql):
+    database = open_database(store)
+    found = database.write_now(lambda cursor: cursor.run(sql))
+    database.close()
+    return found
+
+
+def test_of_equal_openings_in_one_commit_one_case_is_made(make, store):
+    app = make().app
+    opened(app)  # the first of all counts how many are open, by itself
+    answers = at_once(app, [opening(f"again-{n // 3}") for n in range(3 * COUNT)])
+    assert {answer.status_code for answer in answers} == {201}
+    for n in range(COUNT):
+        assert len({answer.text for answer in answers[3 * n : 3 * n + 3]}) == 1
+    assert len({answer.json()["id"] for answer in answers}) == COUNT
+    assert stored(store, "SELECT COUNT(*) FROM cases") == [(2 * COUNT,)]
+    assert stored(store, "SELECT COUNT(*) FROM openings") == [(2 * COUNT,)]
+    assert stored(store, "SELECT COUNT(*) FROM audit WHERE action = 'open'") == [(2 * COUNT,)]
+
+
+def test_a_key_of_another_opening_is_refused_in_one_commit(make):
+    app = make().app
+    opened(app)
+    requests = [opening(f"k{n}", budget=b) for n in range(COUNT) for b in (10.0, 20.0)]
+    answers = at_once(app, requests)
+    for pair in zip(answers[::2], answers[1::2], strict=True):
+        assert sorted(answer.status_code for answer in pair) == [201, 422]
+
+
+@pytest.mark.parametrize("budget", [None, 100_000])
+def test_openings_in_one_commit_set_aside_what_their_key_may_spend(make, store, budget):
+    database = open_database(store)
+    secret = new_key(database, "ward", budget)
+    app = make().app
+    cases = opened(app, secret) + opened_again(app, secret)
+    (key,) = database.write_now(list_keys)
+    database.close()
+    aside = 0 if budget is None else sum(round(case["budget"] * 10**9) for case in cases)
+    assert len({case["id"] for case in cases}) == 2 * COUNT
+    assert (key.spent, key.reserved) == (0, aside)
+    assert stored(store, "SELECT DISTINCT owner FROM cases") == [(key.id,)]
+
+
+def opened_again(app, secret):
+    requests = [opening(f"again-{n}") for n in range(COUNT)]
+    return [response.json() for response in at_once(app, requests, secret)]
+
+
+def test_no_more_cases_than_allowed_are_opened_in_one_commit(make, store):
+    app = make(limits=Limits(open_cases=30)).app
+    answers = at_once(app, [opening(f"k{n}") for n in range(40)])
+    again = at_once(app, [opening(f"l{n}") for n in range(10)])
+    assert [answer.status_code for answer in answers + again].count(201) == 30
+    assert {answer.status_code for answer in answers + again} == {201, 429}
+    assert stored(store, "SELECT COUNT(*) FROM cases") == [(30,)]
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+def test_openings_go_together_and_one_that_spoils_the_statement_goes_alone(make, monkeypatch):
+    from worthwhile.serve._openings import Open
+
+    app, sizes = make().app, []
+    usual, together = Open._to_dict, Open.together
+
+    def poison(self, at):
+        found = usual(self, at)
+        return {**found, "amount": 2**70} if self.step.key == "k3" else found
+
+    def note(cursor, works):
+        sizes.append(len(works))
+        return together(cursor, works)
+
+    opened(app)
+    monkeypatch.setattr(Open, "together", staticmethod(note))
+    answers = at_once(app, [opening(f"j{n}") for n in range(COUNT)])
+    monkeypatch.setattr(Open, "_to_dict", poison)
+    answers += at_once(app, [opening(f"k{n}") for n in range(COUNT)])
+    assert {answer.status_code for answer in answers} == {201}
+    assert max(sizes) > 1
 
 
 class _Broken:
