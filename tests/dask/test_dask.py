@@ -24,6 +24,7 @@ from tests.distributed.test_equality import (
 )
 from tests.estimators.small import make, public_estimators
 from worthwhile import GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.core.boosting.stored_columns import StoredColumns
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -31,7 +32,11 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 import worthwhile.dask  # noqa: E402
-from worthwhile.dask import DaskGreedyMiserClassifier, DaskGreedyMiserRegressor  # noqa: E402
+from worthwhile.dask import (  # noqa: E402
+    DaskGreedyMiserClassifier,
+    DaskGreedyMiserRegressor,
+    _estimators,
+)
 from worthwhile.dask._gang import Gang  # noqa: E402
 
 TIMEOUT = 120.0
@@ -123,6 +128,35 @@ def test_validation_rows_on_the_cluster(client, tmp_path):
     none = further[further["a"] > 1e9]
     with pytest.raises(ValueError, match="validation has no rows"):
         on_dask(model, client).fit(parts, two(y[:30_000]), validation=(none, targets[:0]))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_rows_beyond_the_memory_of_workers_are_kept_in_files(client, kind, tmp_path, monkeypatch):
+    """Of which no more than a partition is in memory."""
+    monkeypatch.setattr(_estimators, "ROOM", 1e-9)
+    most = []
+    write = StoredColumns.write_rows
+
+    def note(self, start, rows):
+        most.append(len(rows))
+        write(self, start, rows)
+
+    monkeypatch.setattr(StoredColumns, "write_rows", note)
+    if kind == "array":  # numbers of other types in other partitions
+        X, y, _ = table(9, N, "missing")
+        X[:, 2:4] = np.nan_to_num(X[:, 2:4])
+        parts = da.from_array(X, chunks=(5_000, 6))
+        model = classifier(random_state=0, validation_fraction=0.2)
+        expected, y = local(model, X, two(y)), two(y)
+    else:
+        X, y = frame(9)
+        parts = dd.from_pandas(X, npartitions=8)
+        model = regressor(costs=fees(), random_state=0, validation_fraction=0.2)
+        expected = local(model, X, y)
+    fitted = on_dask(model, client).fit(parts, y)
+    assert content(fitted, tmp_path) == content(expected, tmp_path)
+    assert sum(most) == N
+    assert max(most) <= 5_000
 
 
 def test_rankings_of_whole_queries(client, tmp_path):

@@ -82,24 +82,35 @@ class Parts:
         Numbers of each partition, (n, d).
     lengths : list of int
         Rows of each.
+    kind : dtype
+        What holds the numbers of all.
     """
 
     def __init__(self, client: Client, raw: list[Future], read: Callable[..., Array], **how: Any):
         self.parts: list[Future] = client.map(read, raw, pure=False, **how)
-        self.lengths: list[int] = client.gather(client.map(len, self.parts, pure=False))
+        found = client.gather(client.map(_describe, self.parts, pure=False))
+        self.lengths: list[int] = [length for length, _ in found]
+        kinds = sorted({kind for length, kind in found if length})
+        self.kind = np.result_type(*kinds) if kinds else np.dtype(np.float64)
 
     def __len__(self) -> int:
         return sum(self.lengths)
 
-    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
+    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, Any]]:
         """Which rows (ascending) of all to take from which partition: (partition, places in it)."""
         ends = np.cumsum([0, *self.lengths])
         cuts = np.searchsorted(rows, ends)
         return [
-            (part, rows[low:high] - ends[part])
+            (part, _short(rows[low:high] - ends[part]))
             for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
             if high > low
         ]
+
+
+def _short(places: npt.NDArray[np.int64]) -> Any:
+    """Ascending places as a slice, where none is left out: they are sent to a worker."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first + 1 == len(places) else places
 
 
 class HeldTable(Parts):
@@ -197,6 +208,10 @@ def _is_plain(sample: Any, place: int) -> bool:
 
 
 # On the workers -----------------------------------------------------------------------------------
+
+
+def _describe(part: Array) -> tuple[int, str]:
+    return len(part), part.dtype.str
 
 
 def _one_column(part: Any, place: int) -> Any:

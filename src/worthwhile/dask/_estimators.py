@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -25,6 +26,9 @@ from worthwhile.estimators.linear import SubmodularTreeClassifier, SubmodularTre
 
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""
+
+ROOM = 0.3
+"""Share of a worker's memory limit that its rows may take as numbers; larger ones are kept in files."""
 
 
 class _OnDask:
@@ -191,7 +195,14 @@ class _SharedRows(_OnDask):
                 first = ReadElsewhere(len(held))
             validation = (first, *(values_of(client, other, "validation") for other in others))
         plan = plan_fit(model, y, weight, table.costs, 1, validation, qid)
-        return SharedRows(table, plan, held)
+        return SharedRows(table, plan, held, _room(client))
+
+
+def _room(client: Client) -> float:
+    """Bytes of rows that each worker may hold as numbers: the rest is for codes, trees and Python itself."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] or math.inf for worker in workers]
+    return ROOM * min(limits, default=math.inf)
 
 
 class _SharedWork(_OnDask):
