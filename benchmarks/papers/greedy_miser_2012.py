@@ -70,7 +70,7 @@ def documents(given: argparse.Namespace) -> tuple[Parts, Costs]:
 
 
 def sizes(given: argparse.Namespace) -> tuple[int, int, int]:
-    return (2000, 2000, 2000) if given.quick else (60000, 40000, 40000)
+    return (2000, 2000, 2000) if given.quick else (40000, 30000, 30000)
 
 
 def figures(model: Any, held: Documents, test: Documents) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def scene(draw: int, shares: Sequence[float], rounds: int, descriptors: int) -> 
 
 def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
     """Everything of the page."""
-    read, rounds, seeds = cache(partial(documents, given)), 60 if given.quick else 500, list(DRAWS)
+    read, rounds, seeds = cache(partial(documents, given)), 60 if given.quick else 400, list(DRAWS)
     about: dict[str, Any] = {"documents": list(sizes(given)), "depth": DEPTH, "most trees": rounds}
     for share in SHARES[::3] if given.quick else SHARES:
         run = partial(ranking, read, rounds, share)

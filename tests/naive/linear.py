@@ -56,8 +56,58 @@ def best_fit(X, Y, weight, price, budget):
     return best
 
 
+def squared(y, f):
+    """Squared error of one row."""
+    return ((y - f) ** 2).sum()
+
+
+def bits(y, f):
+    """Log loss of one row in bits: of +-1, or of one 0/1 target per class."""
+    if len(f) == 1:
+        return np.log2(1 + np.exp(-y[0] * f[0]))
+    return -np.log2(np.exp(f[np.argmax(y)]) / np.exp(f).sum())
+
+
+def algorithm_1(X, y, price, budget, depth):
+    """ASTC as the paper writes it: (features, coefficients) of every node in level order, None without rows.
+
+    Columns and labels have mean 0 over all rows, there are no intercepts, a node buys while it has spent no
+    more than its budget, and line 11 is read as a test of the prediction against its median.
+    """
+    X, y = X - X.mean(axis=0), y - y.mean()
+    found: dict[int, tuple] = {}
+    waiting = [(0, np.arange(len(X)), [])]
+    while waiting:
+        k, rows, free = waiting.pop(0)
+        chosen, spent = list(free), 0
+
+        def lost(features, rows=rows):
+            A = X[np.ix_(rows, features)]
+            beta = np.linalg.lstsq(A, y[rows], rcond=None)[0]
+            return ((y[rows] - A @ beta) ** 2).sum(), beta
+
+        while spent <= budget and len(chosen) < X.shape[1]:
+            here = lost(chosen)[0]
+            ratio = {
+                a: (here - lost([*chosen, a])[0]) / price[a]
+                for a in range(X.shape[1])
+                if a not in chosen
+            }
+            best = max(ratio, key=ratio.get)
+            chosen.append(best)
+            spent += price[best]
+        beta = lost(chosen)[1]
+        found[k] = (chosen, beta)
+        if 2 * k + 2 < 2**depth - 1:
+            score = X[np.ix_(rows, chosen)] @ beta
+            cut = np.sort(score)[(len(rows) - 1) // 2]
+            waiting.append((2 * k + 1, rows[score > cut], chosen))
+            waiting.append((2 * k + 2, rows[score <= cut], chosen))
+    return found
+
+
 def soft_objective(
-    X, Y, weight, B, theta, direction, upper, lower, price, member, lam, rho, epsilon
+    X, Y, weight, B, theta, direction, upper, lower, price, member, lam, rho, epsilon, lost=squared
 ):
     """CSTC's relaxed objective, row by row and path by path (eqs. 2-3 with the mixed norm)."""
 
@@ -74,7 +124,7 @@ def soft_objective(
     def below(x, y, k, path):
         path = [*path, k]
         f = x @ B[:-1, k] + B[-1, k]
-        loss = ((y - f) ** 2).sum()
+        loss = lost(y, f)
         if upper[k] < 0 and lower[k] < 0:
             return loss + path_price(path)
         s = 1 / (1 + np.exp(-(f @ direction - theta[k])))

@@ -9,11 +9,13 @@ from sklearn.base import clone
 import worthwhile
 from worthwhile import (
     Costs,
+    CostSensitiveTreeRegressor,
     GreedyMiserRegressor,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
 )
 from worthwhile.core.linear.greedy_selection import SharedPrices
+from worthwhile.estimators.linear._astc_inputs import TreeInputs
 from worthwhile.policy.base import run_case
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy, tree_outputs
 
@@ -113,6 +115,64 @@ def test_classifiers_and_pruning_take_trees_too(data, booster):
     ).fit(X, y > 1)
     assert model.score(X, y > 1) > 0.75
     assert isinstance(model.policy_, TreeInputsPolicy)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SubmodularTreeRegressor(3, max_depth=4),
+        CostSensitiveTreeRegressor(0.003, max_depth=4, validation_fraction=None),
+    ],
+)
+def test_a_model_on_trees_is_pruned_later_as_while_fitting(data, booster, estimator):
+    X, y = data
+    model = clone(estimator).set_params(costs=COSTS, trees=booster)
+    now = clone(model).fit(X[:200], y[:200], validation=(X[200:], y[200:]))
+    later = clone(model).fit(X[:200], y[:200]).pruned(X[200:], y[200:])
+    assert now.policy_.tree.n_nodes == later.policy_.tree.n_nodes
+    np.testing.assert_array_equal(now.predict(X), later.predict(X))
+
+
+def test_cstc_without_penalties_is_least_squares_on_the_trees(data, booster):
+    X, y = data
+    model = CostSensitiveTreeRegressor(
+        0, rho=0, max_depth=1, costs=COSTS, trees=booster, validation_fraction=None, tol=1e-12
+    ).fit(X, y)
+    said = np.column_stack([tree_outputs(booster.policy_.trees, k, X) for k in range(20)])
+    said = np.column_stack([said, np.ones(len(said))])
+    best = said @ np.linalg.lstsq(said, y, rcond=None)[0]
+    assert ((model.predict(X) - y) ** 2).sum() == pytest.approx(((best - y) ** 2).sum(), rel=1e-4)
+
+
+def test_cstc_pays_for_what_the_trees_of_a_path_test(data, booster):
+    X, y = data
+    bills = []
+    for lam in (0.001, 0.1, 0.5, 3.0):
+        model = CostSensitiveTreeRegressor(
+            lam, costs=COSTS, max_depth=2, trees=booster, validation_fraction=None
+        ).fit(X, y)
+        bills.append(float(model.cost(X).mean()))
+        needs, tree = booster.policy_.trees.tests(5), model.policy_.tree
+        root = needs[tree.own(0)].any(axis=0)
+        assert (model.acquired(X) >= root).all()
+    assert bills == sorted(bills, reverse=True)
+    assert bills[0] > bills[-1]
+
+
+def test_price_terms_are_of_the_trees_that_need_them(booster):
+    price, member = TreeInputs(booster, COSTS).terms(COSTS)
+    assert price.tolist() == [1, 2, 3, 1, 5, 2]
+    needs = booster.policy_.trees.tests(5)
+    np.testing.assert_array_equal(member[:, :5], needs)
+    np.testing.assert_array_equal(member[:, 5], needs[:, 1] | needs[:, 2])
+
+
+def test_cstc_on_trees_goes_through_files_and_copies(data, booster, tmp_path):
+    model = CostSensitiveTreeRegressor(0.003, costs=COSTS, max_depth=2, trees=booster).fit(*data)
+    model.save(tmp_path / "model.worthwhile")
+    again = worthwhile.load(tmp_path / "model.worthwhile")
+    assert np.array_equal(again.predict(data[0]), model.predict(data[0]))
+    assert clone(model).trees is booster
 
 
 def test_other_models_and_other_columns_are_refused(data, booster):

@@ -57,6 +57,12 @@ def class_targets(codes: npt.NDArray[np.intp], classes: npt.NDArray[Any]) -> Tar
     return Targets(Y, np.zeros(m), np.ones(m), Output(kind, classes))
 
 
+def centred_targets(targets: Targets, weight: Floats | None) -> Targets:
+    """The same with fitted values of mean 0; outputs stay in the units they had."""
+    mean = np.average(targets.Y, axis=0, weights=weight)
+    return replace(targets, Y=targets.Y - mean, mean=targets.mean + mean * targets.scale)
+
+
 def as_columns(y: Any) -> Floats:
     """Targets as float64 (n, m)."""
     Y = np.asarray(y, dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from worthwhile.estimators.linear._base import (
     LinearTreeRegressor,
 )
 from worthwhile.estimators.linear._prune import prune
-from worthwhile.estimators.linear._targets import Targets, geometric_budgets
+from worthwhile.estimators.linear._targets import Targets, centred_targets, geometric_budgets
 from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
@@ -52,6 +52,7 @@ class _SubmodularTree(LinearTreeBase):
         "routing": [StrOptions({"auto", "hard", "soft"})],
         "tau": [Interval(Real, 0, None, closed="neither"), StrOptions({"std"})],
         "on_overflow": [StrOptions({"skip", "stop"})],
+        "preset": [StrOptions({"default", "paper"})],
         "engine": [StrOptions({"auto", "moments", "qr"})],
         "certify": ["boolean"],
         "min_weight": [Interval(Real, 0, None, closed="left")],
@@ -67,6 +68,7 @@ class _SubmodularTree(LinearTreeBase):
     routing: str = "auto"
     tau: float | str = "std"
     on_overflow: str = "skip"
+    preset: str = "default"
     engine: str = "auto"
     trees: Any = None
     certify: bool = True
@@ -77,11 +79,12 @@ class _SubmodularTree(LinearTreeBase):
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
     ) -> LinearTreePolicy:
-        X = np.ascontiguousarray(X)
+        X, literal = np.ascontiguousarray(X), self.preset == "paper"
+        targets = centred_targets(targets, weight) if literal else targets
         settings = AstcSettings(
             budgets=self._budgets(), max_depth=self.max_depth, soft=self.routing_ == "soft", tau=self.tau,
-            on_overflow=self.on_overflow, engine=self.engine, certify=self.certify,
-            min_weight=float(self.min_weight),
+            on_overflow="exceed" if literal else self.on_overflow, engine=self.engine, certify=self.certify,
+            min_weight=float(self.min_weight), literal=literal,
         )  # fmt: skip
         inputs = None if self.trees is None else TreeInputs(self.trees, costs)
         read, prices = (X, costs.flat) if inputs is None else (inputs.columns(X), inputs.prices)
@@ -103,17 +106,6 @@ class _SubmodularTree(LinearTreeBase):
         if inputs is not None:
             return TreeInputsPolicy(costs, targets.output, tree, inputs.trees)
         return LinearTreePolicy(costs, targets.output, tree)
-
-    def _stored_params(self) -> dict[str, Any]:
-        # The policy holds the trees: a file needs no second copy of their model.
-        return {**self.get_params(deep=False), "trees": None}
-
-    def __sklearn_clone__(self) -> Self:
-        params = {
-            name: value if name == "trees" else clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**params)
 
     def _budgets(self) -> tuple[int, ...]:
         """Budget of every node of the full tree in quanta, level order."""
@@ -211,6 +203,10 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         the weighted standard deviation of the node's scores.
     on_overflow : {"skip", "stop"}, default="skip"
         When the best choice does not fit the budget: go on with the best that fits, or end.
+    preset : {"default", "paper"}, default="default"
+        "paper": Algorithm 1 to the letter. A node buys while what it has spent is within its budget, so that
+        its last purchase may exceed it; rows and labels are centred once, not in every node; no
+        node repeats its parent. ``on_overflow`` and ``min_weight`` are not looked at.
     engine : {"auto", "moments", "qr"}, default="auto"
         Both choose alike. Moments read the rows once per level; QR keeps them all in float64 and is
         taken by "auto" when there are at most twice as many rows as features.
@@ -251,11 +247,12 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     Paper: Kusner, Chen, Zhou, Xu, Weinberger, Chen, "Feature-Cost Sensitive Learning with
     Submodular Trees of Classifiers", AAAI 2014, Algorithm 1, eqs. 5-11, Theorem 2.2.
 
-    Differs from the paper: the budget is never exceeded (its loop overshoots by one feature); data
-    are centred in every node, with an intercept; the threshold applies to the prediction (line 11
+    Differs from the paper, unless ``preset="paper"``: the budget is never exceeded (its loop overshoots by
+    one feature); data are centred in every node, with an intercept; nodes with few rows repeat their
+    parent. In both: the threshold applies to the prediction (line 11
     of Algorithm 1 compares the weight); child weights are products along the path; several classes
     share one support per node and are routed along their leading principal direction; groups with
-    a fee compete as blocks; nodes with few rows repeat their parent. Probabilities are the scores
+    a fee compete as blocks. Probabilities are the scores
     times one slope fitted on training rows.
 
     Examples
