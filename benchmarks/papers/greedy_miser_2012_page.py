@@ -297,7 +297,7 @@ def scene_text(results: Records) -> str:
 descriptors, 200 rounds by its 300 exits every 10 trees), means over {len(draws)} draws. The SVM has the mean of the
 descriptors' radial kernels on their scores, where the paper has kernels on the descriptors themselves. Figure 4 shows
 photographs of the 15 classes: generated scores have none. Leaves have
-Newton steps, as in the algorithm of Hastie et al. that the paper names for this loss; with mean gradients 80 rounds are
-far too few (0.59 on earlier draws). That was settled on validation rows of another draw; these ten are fresh.
+Newton steps, as in the algorithm of Hastie et al. that the paper names for this loss. Sizes and that were settled on
+validation rows of another draw; these ten are fresh.
 
 {scene_table(results)}"""
