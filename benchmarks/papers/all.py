@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 from string import Template
 
-from benchmarks.papers import astc_2014, greedy_miser_2012
+from benchmarks.papers import astc_2014, authors_page, greedy_miser_2012
 from benchmarks.papers.claims import table
 from benchmarks.papers.frame import RESULTS, Paper, Records, arguments, places, run
 
@@ -78,6 +78,9 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
         records = Records(results / f"{paper.name}.jsonl")
         if paper.text and len(records):
             found[f"{paper.name}.md"] = paper.text(records).rstrip() + "\n"
+    records = Records(results / f"{greedy_miser_2012.PAPER.name}.jsonl")
+    if records.under("authors"):
+        found["authors.md"] = authors_page.text(records)
     return found
 
 
