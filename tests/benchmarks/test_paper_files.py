@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.papers import files
+pytest.importorskip("lightgbm")
+
+from benchmarks.papers import astc_2014, files, greedy_miser_2012
+from benchmarks.papers.frame import arguments
 from worthwhile.datasets import write_svmlight
 
 
@@ -84,3 +87,29 @@ def test_forest(tmp_path):
 def test_a_folder_without_the_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none of covtype.data, covtype.data.gz"):
         files.forest(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["yahoo", "mslr", "letor"])
+def test_the_papers_experiments_take_the_files(tmp_path, name):
+    given = arguments(None, []).parse_args([f"--{name}", str(ranking_folder(tmp_path, name))])
+    (train, held, test), costs = greedy_miser_2012.documents(given)
+    assert train.X.shape == (2, costs.n_features)
+    assert [part.qid[0] for part in (train, held, test)] == [0, 1, 2]
+    # Grades up to 2 have their relevant documents from 1 on; here the best grade is 2.
+    problem = astc_2014.read("yahoo", given)
+    assert problem.train[1].tolist() == [1, 0]
+    assert problem.queries["test"].tolist() == [0, 0]
+
+
+def test_the_papers_sizes_of_the_full_sets(tmp_path, monkeypatch):
+    kinds = [str(1 + k % 7) for k in range(60)]
+    lines = [",".join([*map(str, range(k, k + 54)), kind]) for k, kind in enumerate(kinds)]
+    (tmp_path / "covtype.data").write_text("\n".join(lines))
+    monkeypatch.setitem(astc_2014.SIZES, "forest", (30, 10, 20))
+    problem = astc_2014.read("forest", arguments(None, []).parse_args(["--forest", str(tmp_path)]))
+    parts = [problem.train, problem.held, problem.test]
+    assert [len(X) for X, _ in parts] == [30, 10, 20]
+    seen = np.concatenate([X[:, 0] for X, _ in parts])
+    assert sorted(seen) == list(range(60))
+    for X, y in parts:
+        np.testing.assert_array_equal(y, X[:, 0].astype(int) % 7 == 1)
