@@ -170,7 +170,6 @@ def speed_table(records: Records) -> str:
     """Tables 1 and 2."""
     rows = []
     runs = [(name, row) for name in TITLES for row in speeds(records, name)]
-    runs += [("yahoo", row) for row in records.under("speed-full yahoo").values()]
     for name, row in runs:
         slow, hard, soft = (row[m] for m in ("CSTC", "ASTC", "ASTC, soft"))
         rows.append([
