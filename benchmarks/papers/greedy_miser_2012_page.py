@@ -215,13 +215,12 @@ def draw(results: Records, folder: Path) -> None:
 
     from worthwhile.plots._style import clean
 
-    if "ranking 0" not in results or not results.under("scene"):
-        return
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    draw_traces(axes[0], results)
-    draw_prices(axes[1], results)
-    draw_scenes(axes[2], results)
-    for ax in axes:
+    panels = [draw_traces, draw_prices] if "ranking 0" in results else []
+    panels += [draw_scenes] if results.under("scene") else []
+    size = (13 * len(panels) / 3, 4)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained")
+    for ax, panel in zip(axes, panels, strict=True):
+        panel(ax, results)
         clean(ax)
     figure.savefig(folder / "greedy-miser-2012.png", dpi=80)
     plt.close(figure)
