@@ -194,6 +194,18 @@ def test_a_map_uses_the_threads_and_keeps_few_results_waiting():
     assert len(begun) <= count + 3
 
 
+def test_a_map_shares_its_items_to_the_end():
+    """Results that wait for their turn must not keep the other thread from getting more to do."""
+    meeting = threading.Barrier(2, timeout=20)
+
+    def work(item):
+        meeting.wait()  # two at a time, or never
+        return item
+
+    with Threads(2) as threads:
+        assert list(threads.map(work, range(60))) == list(range(60))
+
+
 def test_an_error_in_a_map_comes_in_its_turn():
     with Threads(2) as threads:
         results = threads.map(lambda item: 1 // (item - 2), range(100))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import warnings
 
@@ -11,7 +12,8 @@ from sklearn.base import clone
 
 import worthwhile
 from worthwhile import Costs
-from worthwhile.estimators._shared.covering import covering, sample
+from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, sample
+from worthwhile.estimators.linear import _base
 from worthwhile.frontier._stages import cuts
 from worthwhile.frontier._sweep import between
 
@@ -191,3 +193,48 @@ def test_sampled_rows_are_spread_over_all():
     assert y[0] == 0
     assert y[-1] > 4990
     assert (X[:, 0] == y).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (worthwhile.SubmodularTreeClassifier(routing="soft"), "budget"),
+        (worthwhile.BudgetedForestClassifier(n_trees=5, random_state=0), "price_power"),
+    ],
+)
+def test_auto_chooses_among_bills_without_holes(model, name, monkeypatch):
+    """Heart's prices span two decades: steps of a parameter jump from a tenth of the bill to all of it."""
+    heart, looked = worthwhile.datasets.load_heart(), []
+    model = clone(model).set_params(costs=heart.costs)
+    module = importlib.import_module(type(model).__module__)
+    chosen = module.choose_point if hasattr(module, "choose_point") else _base.choose_point
+    home = module if hasattr(module, "choose_point") else _base
+
+    def spy(estimator, points, *rows, **more):
+        looked.extend(point[name] for point in points)
+        return chosen(estimator, points, *rows, **more)
+
+    monkeypatch.setattr(home, "choose_point", spy)
+    full = float(heart.costs.total)
+    model.fit(heart.data, heart.target)
+    bills = [_bills(model, {name: value}, heart.data, heart.target)[-1] for value in looked]
+    assert sum(0.2 * full < bill < 0.8 * full for bill in bills) >= 2
+    assert max(np.diff(sorted(bills))) < 0.7 * full
+    assert model.cost(heart.data).mean() < 0.98 * full
+
+
+def test_models_that_are_looked_at_differ_by_the_trade_off_alone():
+    X, target = _rows()
+    forest = worthwhile.BudgetedForestClassifier(n_trees=3, costs=PRICES["one dear feature"])
+    bill = bill_of(forest, X, (target > 0).astype(int), "price_power")
+    assert bill(0.3) == bill(0.3)
+
+
+def test_few_of_a_covering_keep_those_given():
+    def bill(lam):
+        return 10.0 - 10 * lam
+
+    found = few_covering(bill, [1.0, 0.99, 0.0])
+    assert {1.0, 0.99, 0.0} <= set(found)
+    assert found == sorted(found, reverse=True)
+    assert 4 < len(found) < 16

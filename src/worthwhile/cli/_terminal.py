@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from worthwhile._writing import check_target, is_stream
 from worthwhile.cli._codes import BAD_INPUT, FAILED, INTERRUPTED
-from worthwhile.exceptions import CostsError
+from worthwhile.exceptions import CostsError, WorthwhileWarning
 
 # What users call their columns and files may hold brackets: nothing is read as markup.
 out = Console(highlight=False, markup=False)
@@ -34,9 +35,13 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn errors that a user can mend into one paragraph; others are ours and keep their traceback."""
+    """Turn errors that a user can mend into one paragraph, and our warnings into another.
+
+    Other errors are ours and keep their traceback.
+    """
     try:
-        yield
+        with _told():
+            yield
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise  # whoever read what we write has seen enough: no error
     except KeyboardInterrupt:
@@ -52,6 +57,22 @@ def explained() -> Iterator[None]:
         fail("not enough memory for this: use fewer rows or columns.", FAILED)
     except (CostsError, ValueError, TypeError, OSError, ImportError) as error:
         fail(_plain(error))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Warnings of this library as text: nobody at a terminal is helped by a line of its source."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, WorthwhileWarning):
+                notes.print(Text("Warning:", style="yellow"), _plain(message), soft_wrap=True)
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _plain(error: BaseException) -> str:

@@ -30,7 +30,7 @@ from worthwhile.cli._options import (
     Worth,
 )
 from worthwhile.cli._terminal import check_output, explained, notes, out, print_json
-from worthwhile.cli.fit import Task, Wish
+from worthwhile.cli.fit import Task, Wish, say_time
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +50,10 @@ def compare(
     ] = None,
     splits: Annotated[int, typer.Option(help="Random splits.")] = 3,
     effort: Annotated[int, typer.Option(help="Models trained per method and split.")] = 8,
+    time: Annotated[
+        float | None,
+        typer.Option(help="Seconds after which no further method begins.", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="Keep everything in this JSON file.")
     ] = None,
@@ -88,6 +92,7 @@ def compare(
         X, y, prices = task.read(rows, seed)
         wish = Wish.read(scoring, positive, class_weight, y, task.queries)
         asked: Any = methods or "all"
+        say_time(asked, X, y, prices, sweeps=splits, effort=effort, qid=task.queries, limit=time)
         found = run(
             X,
             y,
@@ -98,6 +103,7 @@ def compare(
             effort=effort,
             mix=mix,
             random_state=seed,
+            time_limit=time,
             verbose=1,
             errors=GivenErrors(costs, errors, worth, refer).fitting(y),
             **wish.options,

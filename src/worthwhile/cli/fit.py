@@ -83,7 +83,10 @@ def fit(
     refer: Refer = None,
     time: Annotated[
         float | None,
-        typer.Option(help="Seconds after which training of 'budget' begins no further stage."),
+        typer.Option(
+            help="Seconds after which training begins no further stage, or tries no further setting.",
+            show_default=False,
+        ),
     ] = None,
     categorical: Categorical = None,
     dates: Dates = None,
@@ -131,8 +134,6 @@ def fit(
             )
         if method != "budget" and budget is None and not priced:
             raise ValueError(f"--budget is missing: --method {method} needs one.")
-        if method != "budget" and time is not None:
-            raise ValueError(f"--time is given: only --method budget can stop early, not {method}.")
         if mix and budget is None:
             raise ValueError("--mix is given without --budget: two models are mixed to meet one.")
         whole = not (priced or mix) and suits(data, method, rows, qid)
@@ -189,7 +190,7 @@ class Keeps:
         model = make_method("budget", X, y, prices, self.seed)
         model.set_params(
             budget=self.budget, confidence=self.confidence, time_limit=self.time,
-            cross_validated=True, verbose=1, errors=self.errors, mix=self.mix,
+            verbose=1, errors=self.errors, mix=self.mix,
         )  # fmt: skip
         lines = model.fit(X, y, sample_weight=wish.weight).frontier_
         first, second, share = model.mixture_ or (model.point_, model.point_, 0.0)
@@ -210,10 +211,14 @@ class Keeps:
         name = method
         if method == "auto":
             name = self._best_method(X, y, prices, wish)
+        # Five folds, and as many settings again where bills lie far apart.
+        say_time([name], X, y, prices, sweeps=10, effort=16, qid=wish.qid, limit=self.time)
         estimator = make_method(name, X, y, prices, self.seed, qid=wish.qid, weight=wish.weight)
+        if name == "budget":  # the search measures on folds of its own
+            estimator.set_params(cross_validated=False)
         search = BudgetSearchCV(
             estimator, self.budget, confidence=self.confidence, scoring=wish.scoring, positive=wish.positive, verbose=1,
-            errors=self.errors, mix=self.mix,
+            errors=self.errors, mix=self.mix, time_limit=self.time,
         )  # fmt: skip
         search.fit(X, y, sample_weight=wish.weight, qid=wish.qid)
         mixed = {} if search.mixture_ is None else {"mixed": search.mixture_[2]}
@@ -229,11 +234,26 @@ class Keeps:
         notes.print("Comparing methods to choose one.")
         budget = math.inf if self.budget is None else self.budget
         reported = None if self.budget is None else [self.budget]
+        say_time("ours", X, y, prices, sweeps=2, effort=5, qid=wish.qid, limit=self.time)
         found = compare(
             X, y, prices, "ours", reported, n_splits=2, effort=5, random_state=self.seed, verbose=1,
+            time_limit=self.time,
             errors=self.errors, **wish.options,
         )  # fmt: skip
         return found.best(budget).method
+
+
+def say_time(
+    methods: Any, X: Any, y: Any, prices: Any, *, sweeps: int, effort: int, qid: Any = None, limit: Any = None
+) -> None:  # fmt: skip
+    """Say how long sweeps will take, before they begin."""
+    from worthwhile.frontier import expected_seconds, in_words, named_methods
+
+    names, n_classes = named_methods(methods, X, y, prices, qid=qid)
+    seconds = expected_seconds(names, X.shape, n_classes, sweeps=sweeps, effort=effort)
+    what = names[0] if len(names) == 1 else f"{len(names)} methods"
+    ends = "--time limits it" if limit is None else f"no more is begun after {limit:g} seconds"
+    notes.print(f"Sweeping {what} takes {in_words(seconds)}, roughly; {ends}.")
 
 
 @dataclass

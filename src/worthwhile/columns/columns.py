@@ -11,7 +11,7 @@ import numpy.typing as npt
 from worthwhile._messages import some
 from worthwhile.columns.cells import Floats, cells
 from worthwhile.columns.column import Column
-from worthwhile.columns.table import column_at, is_frame, labels_of
+from worthwhile.columns.table import column_at, is_frame, labels_of, numbers_at
 
 
 class Columns:
@@ -116,10 +116,18 @@ class Columns:
             Where each column stands in X; None if it is not there.
         """
         numbers = np.full((len(X), len(self)), np.nan)
-        for column in range(len(self)) if wanted is None else wanted:
-            place = column if places is None else places[column]
-            if place is not None:
-                numbers[:, column] = self[column].read(column_at(X, place))
+        there = {
+            column: place
+            for column in (range(len(self)) if wanted is None else wanted)
+            if (place := column if places is None else places[column]) is not None
+        }
+        plain = [column for column in there if self[column].kind == "number"]
+        block = numbers_at(X, [there[column] for column in plain])
+        if block is not None:
+            numbers[:, plain] = block
+            there = {column: place for column, place in there.items() if column not in set(plain)}
+        for column, place in there.items():
+            numbers[:, column] = self[column].read(column_at(X, place))
         return numbers
 
     def read_training(self, X: Any, places: Sequence[int | None] | None = None) -> Floats:

@@ -169,6 +169,11 @@ class _Call:
             self._outcome.put((None, error))
         return True
 
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a result, or an error."""
+        return not self._outcome.empty()
+
     def result(self) -> Any:
         """What the function returned, or its error."""
         result, error = self._outcome.get()
@@ -255,24 +260,23 @@ class Threads:
         if not self._workers or len(items) <= 1:
             yield from map(function, items)
             return
-        waiting: deque[_Call] = deque()
+        waiting, left = deque[_Call](), iter(items)
         try:
-            for item in items:
-                waiting.append(_Call(function, item))
-                self._calls.put(waiting[-1])
-                if len(waiting) > self.count + 1:
-                    yield self._first(waiting)
-            while waiting:
-                yield self._first(waiting)
+            while True:
+                for item in itertools.islice(left, 2 * self.count + 2 - len(waiting)):
+                    waiting.append(_Call(function, item))
+                    self._calls.put(waiting[-1])
+                if not waiting:
+                    return
+                if not waiting[0].is_done:
+                    any(call.help() for call in waiting)  # make one that nobody has begun
+                # All that are done: what stays would take the place of calls for the other threads.
+                yield waiting.popleft().result()
+                while waiting and waiting[0].is_done:
+                    yield waiting.popleft().result()
         finally:
             for call in waiting:
                 call.claim()  # nobody wants it any more
-
-    @staticmethod
-    def _first(waiting: deque[_Call]) -> Any:
-        """Take the result of the first call; make one that nobody has begun in the meantime."""
-        any(call.help() for call in waiting)
-        return waiting.popleft().result()
 
     def close(self) -> None:
         """End the threads."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import dask.array
@@ -18,6 +19,7 @@ from worthwhile.columns import Column, Columns
 from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
 from worthwhile.distributed.plan import Miser
+from worthwhile.estimators._shared.validation import read_validation_table
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +73,73 @@ def values_of(client: Client, y: Any, what: str) -> Array | None:
     return values
 
 
-class Table:
+class Parts:
+    """Partitions on the cluster.
+
+    Attributes
+    ----------
+    parts : list of Future
+        Numbers of each partition, (n, d).
+    lengths : list of int
+        Rows of each.
+    kind : dtype
+        What holds the numbers of all.
+    """
+
+    def __init__(self, client: Client, raw: list[Future], read: Callable[..., Array], **how: Any):
+        self.parts: list[Future] = client.map(read, raw, pure=False, **how)
+        found = client.gather(client.map(_describe, self.parts, pure=False))
+        self.lengths: list[int] = [length for length, _ in found]
+        kinds = sorted({kind for length, kind in found if length})
+        self.kind = np.result_type(*kinds) if kinds else np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, Any]]:
+        """Which rows (ascending) of all to take from which partition: (partition, places in it)."""
+        ends = np.cumsum([0, *self.lengths])
+        cuts = np.searchsorted(rows, ends)
+        return [
+            (part, _short(rows[low:high] - ends[part]))
+            for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
+            if high > low
+        ]
+
+
+def _short(places: npt.NDArray[np.int64]) -> Any:
+    """Ascending places as a slice, where none is left out: they are sent to a worker."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first + 1 == len(places) else places
+
+
+class HeldTable(Parts):
+    """Validation rows on the cluster, read as the model reads rows after those it has seen.
+
+    Parameters
+    ----------
+    client : Client
+        The cluster.
+    X : Dask array or frame
+        The rows.
+    model : GreedyMiserRegressor or GreedyMiserClassifier
+        Knows names and columns of the training rows.
+    n_columns : int
+        Columns that are trained on.
+    """
+
+    def __init__(self, client: Client, X: Any, model: Miser, n_columns: int) -> None:
+        if not (is_frame(X) or (is_array(X) and X.ndim == 2)):
+            raise TypeError(
+                f"in validation, X is a {type(X).__name__}: give a table of rows and columns."
+            )
+        raw = client.compute(partitions(X))
+        super().__init__(client, raw, _read_held_part, model=model, n_columns=n_columns)
+        if not len(self):
+            raise ValueError("validation has no rows: give some, or leave it out.")
+
+
+class Table(Parts):
     """A table whose partitions are on the cluster.
 
     Parameters
@@ -87,10 +155,6 @@ class Table:
     ----------
     costs : Costs
         Prices of the columns that are trained on.
-    parts : list of Future
-        Numbers of each partition, (n, d).
-    lengths : list of int
-        Rows of each.
     """
 
     def __init__(self, client: Client, X: Any, model: Miser) -> None:
@@ -107,9 +171,8 @@ class Table:
             # Of the values, trees only need to know whether dates have a time of day.
             codes = np.where(timed, 0.5, 0.0)[None, :]
             _, self.costs = model._take_columns(sample, columns, codes, np.zeros(1))
-        how = {"encoding": model._encoding, "n_columns": len(self.costs.own), "pure": False}
-        self.parts: list[Future] = client.map(_read_part, raw, **how)
-        self.lengths: list[int] = client.gather(client.map(len, self.parts, pure=False))
+        how = {"encoding": model._encoding, "n_columns": len(self.costs.own)}
+        super().__init__(client, raw, _read_part, **how)
 
     def _learn(
         self, raw: list[Future], sample: Any, model: Miser
@@ -137,16 +200,6 @@ class Table:
             return None, timed
         return Columns(columns), timed
 
-    def pieces(self, rows: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
-        """Which rows (ascending) of all to take from which partition: (partition, places in it)."""
-        ends = np.cumsum([0, *self.lengths])
-        cuts = np.searchsorted(rows, ends)
-        return [
-            (part, rows[low:high] - ends[part])
-            for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
-            if high > low
-        ]
-
 
 def _is_plain(sample: Any, place: int) -> bool:
     """Whether a column is of numbers by its type."""
@@ -155,6 +208,10 @@ def _is_plain(sample: Any, place: int) -> bool:
 
 
 # On the workers -----------------------------------------------------------------------------------
+
+
+def _describe(part: Array) -> tuple[int, str]:
+    return len(part), part.dtype.str
 
 
 def _one_column(part: Any, place: int) -> Any:
@@ -199,3 +256,10 @@ def _read_part(part: Any, encoding: Any, n_columns: int) -> Array:
     codes = encoding.columns.read_training(part)
     made: Array = encoding.made(check_array(codes, dtype=np.float64, **how))
     return made
+
+
+def _read_held_part(part: Any, model: Miser, n_columns: int) -> Array:
+    """The numbers of a partition of validation rows, checked as the local fit checks them."""
+    if not len(part):
+        return np.empty((0, n_columns))
+    return read_validation_table(model, part, dtype="numeric")

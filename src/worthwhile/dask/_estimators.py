@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _clone_parametrized
+from sklearn.base import _clone_parametrized, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from distributed import Client, default_client
 from worthwhile.dask import _lazily
-from worthwhile.dask._collections import Table, check_table, partitions, values_of
+from worthwhile.dask._collections import HeldTable, Table, check_table, partitions, values_of
 from worthwhile.dask._gang import Gang, Job
 from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
+from worthwhile.estimators._shared.validation import ReadElsewhere
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from worthwhile.estimators.forest import BudgetedForestClassifier
 from worthwhile.estimators.linear import SubmodularTreeClassifier, SubmodularTreeRegressor
 
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""
+
+ROOM = 0.3
+"""Share of a worker's memory limit that its rows may take as numbers; larger ones are kept in files."""
 
 
 class _OnDask:
@@ -164,24 +169,40 @@ class _SharedRows(_OnDask):
             NaN is a missing value. Partitions of any size, empty ones too.
         y, sample_weight : Dask array or series, or array (n,)
             Targets (labels, of a classifier) and weights, in the order of the rows.
-        validation : (X, y), optional
-            Rows to choose the best round on: a table in memory, of numpy or pandas.
-        qid : None
-            Not there.
+        qid : Dask array or series, or array (n,), optional
+            Query of each row, as for the local estimator; of regressors. With ``loss="lambdarank"`` workers train on
+            whole queries, so rows of a query should lie together.
+        validation : (X, y), or (X, y, qid) where ``qid`` is given, optional
+            Rows to choose the best round on: collections of Dask, or in memory.
         """
-        refuse_what_is_not_there(self._unfitted(), qid)
-        if validation is not None and any(hasattr(part, "dask") for part in validation):
+        refuse_what_is_not_there(self._unfitted())
+        if qid is not None and not is_regressor(self):
             raise TypeError(
-                "validation is a collection of Dask: give a table in memory, X.compute() and y.compute(), or use "
-                "validation_fraction."
+                f"qid was given: {type(self).__name__} knows no queries, leave it out; regressors rank."
             )
-        return self._train(X, y, sample_weight, validation)
+        return self._train(X, y, sample_weight, qid, validation)
 
     def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
-        y, weight, validation = rows
+        y, weight, qid, validation = rows
+        qid = values_of(client, qid, "qid")
         table = Table(client, X, model)
-        _check_length(sum(table.lengths), y)
-        return SharedRows(table, plan_fit(model, y, weight, table.costs, 1, validation))
+        _check_length(len(table), y)
+        held = None
+        if isinstance(validation, (tuple, list)) and validation:
+            first, *others = validation
+            if hasattr(first, "dask"):
+                held = HeldTable(client, first, model, len(table.costs.own))
+                first = ReadElsewhere(len(held))
+            validation = (first, *(values_of(client, other, "validation") for other in others))
+        plan = plan_fit(model, y, weight, table.costs, 1, validation, qid)
+        return SharedRows(table, plan, held, _room(client))
+
+
+def _room(client: Client) -> float:
+    """Bytes of rows that each worker may hold as numbers: the rest is for codes, trees and Python itself."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] or math.inf for worker in workers]
+    return ROOM * min(limits, default=math.inf)
 
 
 class _SharedWork(_OnDask):
@@ -240,9 +261,10 @@ class DaskGreedyMiserRegressor(_SharedRows, GreedyMiserRegressor):
 
     Notes
     -----
-    Not there yet: ``lam="auto"``, ``warm_start``, the losses "absolute", "quantile" and "lambdarank" and
-    losses of one's own, ``scoring`` by a function or by NDCG, ``calibrate``, ``qid``. They are refused.
-    Targets and weights, one number per row each, pass through the client; features do not.
+    Not there: ``lam="auto"``, ``warm_start``, the losses "absolute" and "quantile" and losses of one's own,
+    ``calibrate``, ``errors``. They are refused. Targets, weights and queries, one number per row each, pass
+    through the client; features do not. With ``loss="lambdarank"`` no query is cut; where queries come in
+    pieces all over the table one worker trains alone: sort the rows by query.
 
     Examples
     --------

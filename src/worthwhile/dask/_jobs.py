@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from distributed import Future
-from worthwhile.dask._collections import Table, joined
+from distributed import Future, get_client, get_worker, secede
+from worthwhile.core.boosting.stored_columns import StoredColumns
+from worthwhile.dask._collections import HeldTable, Parts, Table, joined
 from worthwhile.distributed import Mesh, Part, Plan, Shard, fit_together, train
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import RoundRecord
@@ -18,32 +19,84 @@ from worthwhile.estimators.boosting import RoundRecord
 Tell = Callable[[RoundRecord], None]
 
 
-class SharedRows:
-    """A plan whose rows are shared among the workers."""
+class Later:
+    """Rows of partitions that a worker fetches one after the other, into a file.
 
-    def __init__(self, table: Table, plan: Plan) -> None:
+    Dask would bring all partitions before a task starts, and hold them until it ends.
+    """
+
+    def __init__(self, table: Parts, part: Part) -> None:
+        pieces = table.pieces(part.rows)
+        self._keys = [table.parts[number].key for number, _ in pieces]
+        self._places = [where for _, where in pieces]
+        self._n_rows, self._kind = len(part.rows), table.kind
+
+    def stored(self, d: int) -> StoredColumns:
+        """On a worker: the rows, read."""
+        client, folder = get_client(), get_worker().local_directory
+        rows = StoredColumns(self._n_rows, d, self._kind, folder)
+        start = 0
+        for key, where in zip(self._keys, self._places, strict=True):
+            values = Future(key, client).result()[where]
+            rows.write_rows(start, values)
+            start += len(values)
+        return rows
+
+
+class SharedRows:
+    """A plan whose rows are shared among the workers.
+
+    Parameters
+    ----------
+    table : Table
+        All rows.
+    plan : Plan
+        What is trained on them.
+    held : HeldTable, or None
+        Validation rows, where they were given as a collection.
+    room : float
+        Bytes that a worker may take for its rows; where they are more, they go to files.
+    """
+
+    def __init__(
+        self, table: Table, plan: Plan, held: HeldTable | None = None, room: float = math.inf
+    ) -> None:
         self._table, self._plan, self.work = table, plan, _train_share
+        self._held_table, self._room = held, room
 
     def shares(self, n_workers: int) -> list[Any]:
         """Model, prices, rows with their partitions, of each rank; none without rows to train on."""
         used = sum(bool(len(part.rows)) for part in self._plan.among(n_workers).train)
         plan = self._plan.among(max(1, used))
         held: Sequence[Part | None] = plan.held or [None] * len(plan.train)
+        most = max(len(part.rows) for part in plan.train)
+        # They are there twice while they are put together.
+        later = 2 * most * len(plan.costs.own) * self._table.kind.itemsize > self._room
         return [
-            (plan.model, plan.costs, parts, [self._pieces(parts[0]), self._held(parts[1])])
+            (
+                plan.model, plan.costs, parts,
+                [_pieces(self._table, parts[0], later), self._held(parts[1], later)],
+            )
             for parts in zip(plan.train, held, strict=True)
-        ]
+        ]  # fmt: skip
 
-    def _held(self, part: Part | None) -> Any:
+    def _held(self, part: Part | None, later: bool) -> Any:
         """The same of rows held out, which may have been given apart."""
-        if part is None or self._plan.validation is None:
-            return None if part is None else self._pieces(part)
+        if part is None:
+            return None
+        if self._held_table is not None:
+            return _pieces(self._held_table, part, later)
+        if self._plan.validation is None:
+            return _pieces(self._table, part, later)
         return [self._plan.validation[part.rows]], [slice(None)]
 
-    def _pieces(self, part: Part) -> Any:
-        """Partitions, with the places to take from them, of some rows."""
-        pieces = self._table.pieces(part.rows)
-        return [self._table.parts[number] for number, _ in pieces], [where for _, where in pieces]
+
+def _pieces(table: Parts, part: Part, later: bool) -> Any:
+    """Partitions, with the places to take from them, of some rows."""
+    if later:
+        return Later(table, part)
+    pieces = table.pieces(part.rows)
+    return [table.parts[number] for number, _ in pieces], [where for _, where in pieces]
 
 
 class SharedWork:
@@ -65,12 +118,16 @@ def _train_share(
 ) -> Miser | None:
     """Train on own rows among those of others."""
     model, costs, parts, sources = share
+    if any(isinstance(source, Later) for source in sources):
+        secede()  # partitions that were lost with a worker are made again while this one waits for them
     rows = [None if source is None else _rows(source, len(costs.own)) for source in sources]
     return train(Shard(model, costs, *parts, *rows), mesh, threads, records=records, on_round=tell)
 
 
-def _rows(source: Any, d: int) -> npt.NDArray[Any]:
+def _rows(source: Any, d: int) -> Any:
     """Rows of some partitions, one partition after the other."""
+    if isinstance(source, Later):
+        return source.stored(d)
     arrays, places = source
     found = [array[where] for array, where in zip(arrays, places, strict=True)]
     return np.concatenate(found) if found else np.empty((0, d))

@@ -7,6 +7,7 @@ are many, and only ever seen by the rank that trains on them.
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_X_y
 
 from worthwhile.core.boosting.gradients import ROWS
+from worthwhile.core.boosting.lambdarank import cut_into_parts
+from worthwhile.core.queries import Queries
 from worthwhile.costs import Costs
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 
@@ -23,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Miser = GreedyMiserRegressor | GreedyMiserClassifier
 
-LOSSES = ("squared", "auto", "logistic", "multinomial", "poisson", "tweedie")
+LOSSES = ("squared", "auto", "logistic", "multinomial", "poisson", "tweedie", "lambdarank")
 """Losses that ranks can train on together."""
 
 
@@ -39,11 +42,20 @@ class Part:
         Targets, or class numbers.
     weight : float64 (n,), or None
         Weights.
+    qid : int64 (n,), or None
+        Queries, where there are any.
     """
 
     rows: Indices
     y: Floats
     weight: Floats | None
+    qid: Indices | None = None
+
+    def cut(self, low: int, high: int) -> Part:
+        """Those from ``low`` to ``high``."""
+        weight = None if self.weight is None else self.weight[low:high]
+        qid = None if self.qid is None else self.qid[low:high]
+        return Part(self.rows[low:high], self.y[low:high], weight, qid)
 
 
 @dataclass(frozen=True)
@@ -57,10 +69,11 @@ class Plan:
     costs : Costs
         Prices of the columns that ranks train on.
     train : list of Part
-        What each rank trains on. Shares begin at multiples of 16,384 rows, as sums of losses are made.
+        What each rank trains on. Shares begin at multiples of 16,384 rows, as sums of losses are made; with
+        ``loss="lambdarank"``, between queries, where such sums are made then.
     held : list of Part, or None
         What each rank holds out.
-    validation : array (v, d), or None
+    validation : array (v, d), ReadElsewhere, or None
         Validation rows, where they were given: ``held`` then counts these instead of the training rows.
     """
 
@@ -68,47 +81,51 @@ class Plan:
     costs: Costs
     train: list[Part]
     held: list[Part] | None
-    validation: Array | None = None
+    validation: Any = None
 
     def among(self, n_ranks: int) -> Plan:
         """The same rows shared among another number of ranks."""
-        held = None if self.held is None else _shares(*_whole(self.held), n_ranks)
-        return replace(self, train=_shares(*_whole(self.train), n_ranks), held=held)
+        whole = self.model.loss == "lambdarank"
+        held = None if self.held is None else _shares(_joined(self.held), n_ranks, whole)
+        return replace(self, train=_shares(_joined(self.train), n_ranks, whole), held=held)
 
 
-def _whole(parts: list[Part]) -> tuple[Indices, Floats, Floats | None]:
-    """Rows, targets and weights of all parts."""
-    weights = [part.weight for part in parts if part.weight is not None]
-    return (
-        np.concatenate([part.rows for part in parts]), np.concatenate([part.y for part in parts]),
-        np.concatenate(weights) if weights else None,
-    )  # fmt: skip
+def _joined(parts: list[Part]) -> Part:
+    """All parts as one."""
+
+    def column(name: str) -> Any:
+        found = [getattr(part, name) for part in parts if getattr(part, name) is not None]
+        return np.concatenate(found) if found else None
+
+    return Part(*(column(name) for name in ("rows", "y", "weight", "qid")))
 
 
-def refuse_what_is_not_there(model: Miser, qid: Any = None) -> None:
+def refuse_what_is_not_there(model: Miser) -> None:
     """Refuse what only a local fit can do, before any work."""
     loss = model.loss if isinstance(model.loss, str) else "an object"
     wrong = {
         "lam='auto'": isinstance(model.lam, str),
         "warm_start=True": model.warm_start,
         f"loss={loss!r}": loss not in LOSSES,
-        "a function as scoring": callable(model.scoring),
-        "scoring='ndcg'": isinstance(model.scoring, str) and model.scoring == "ndcg",
         "calibrate": bool(getattr(model, "calibrate", None)),
         "errors": getattr(model, "errors", None) is not None,
-        "qid": qid is not None,
     }
     for name, found in wrong.items():
         if found:
             raise NotImplementedError(
                 f"{name} is not there for training in several processes: it takes the losses "
-                f"{', '.join(LOSSES)}, a number as lam, validation_fraction and scoring='loss' or 'accuracy'. Fit "
-                f"{_local_name(model)} on a table in memory instead."
+                f"{', '.join(LOSSES)}, and a number as lam. Fit {_local_name(model)} on a table in memory instead."
             )
 
 
 def plan_fit(
-    model: Miser, y: Any, sample_weight: Any, costs: Costs, n_ranks: int, validation: Any = None
+    model: Miser,
+    y: Any,
+    sample_weight: Any,
+    costs: Costs,
+    n_ranks: int,
+    validation: Any = None,
+    qid: Any = None,
 ) -> Plan:
     """Read targets and weights, hold rows out, and share the rows among the ranks.
 
@@ -122,8 +139,10 @@ def plan_fit(
         Prices of the columns that are trained on.
     n_ranks : int
         Processes.
-    validation : (X, y), optional
-        Validation rows, in memory.
+    validation : (X, y), or (X, y, qid), optional
+        Validation rows, in memory; or ReadElsewhere as ``X``.
+    qid : array (n,), optional
+        Query of each row.
 
     Examples
     --------
@@ -140,24 +159,46 @@ def plan_fit(
     model._begin()
     rows = np.arange(len(y))[:, None]
     _, y = check_X_y(rows, y, multi_output=False, ensure_min_samples=2)
-    training = model._training_of(rows, y, costs, sample_weight, validation)
-    loss = model._loss(training.y, training.weight)  # refuses targets that do not suit it
+    training = model._training_of(rows, y, costs, sample_weight, validation, qid)
+    loss = model._loss_of(
+        training.y, training.weight, training.qid
+    )  # refuses what does not suit it
     loss.base()
+    if model.scoring == "ndcg" and training.y_held is not None:
+        model._score_of(training.y_held, loss, training.qid_held)
     held = None
     if training.X_held is not None and training.y_held is not None:
         numbers = training.X_held[:, 0] if validation is None else np.arange(len(training.X_held))
-        held = _shares(numbers, training.y_held, training.weight_held, n_ranks)
-    train = _shares(training.X[:, 0], training.y, training.weight, n_ranks)
-    return Plan(model, costs, train, held, None if validation is None else training.X_held)
+        held = [Part(numbers, training.y_held, training.weight_held, _codes(training.qid_held))]
+    train = [Part(training.X[:, 0], training.y, training.weight, _codes(training.qid))]
+    given = None if validation is None else training.X_held
+    return Plan(model, costs, train, held, given).among(n_ranks)
 
 
-def _shares(rows: Indices, y: Floats, weight: Floats | None, n_ranks: int) -> list[Part]:
+def _codes(qid: Array | None) -> Indices | None:
+    """Queries as numbers, whatever their names are."""
+    return None if qid is None else np.unique(qid, return_inverse=True)[1].astype(np.int64)
+
+
+def _shares(part: Part, n_ranks: int, whole_queries: bool) -> list[Part]:
     """Shares of rows of about equal size."""
-    blocks = -(-len(rows) // ROWS)
-    edges = [min(len(rows), ROWS * (rank * blocks // n_ranks)) for rank in range(n_ranks)]
-    edges.append(len(rows))
-    cuts = [slice(edges[rank], edges[rank + 1]) for rank in range(n_ranks)]
-    return [Part(rows[cut], y[cut], None if weight is None else weight[cut]) for cut in cuts]
+    n = len(part.rows)
+    starts = _between_queries(part.qid, n) if whole_queries else list(range(0, n, ROWS)) or [0]
+    edges = [starts[rank * len(starts) // n_ranks] for rank in range(n_ranks)]
+    return [part.cut(low, high) for low, high in itertools.pairwise([*edges, n])]
+
+
+def _between_queries(qid: Indices | None, n: int) -> list[int]:
+    """Rows at which a part of the loss begins and no query is under way, the first row among them."""
+    queries = Queries.of(qid, n)
+    starts = queries.bounds[cut_into_parts(queries.bounds)[:-1]]
+    if (
+        queries.rows is not None
+    ):  # queries come in pieces: what lies before a cut must not go on behind it
+        last = np.maximum.accumulate(queries.rows)
+        starts = starts[(starts == 0) | (last[starts - 1] < starts)]
+    found: list[int] = starts.tolist()
+    return found or [0]
 
 
 def _local_name(model: Miser) -> str:

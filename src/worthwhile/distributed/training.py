@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.boosting.stored_columns import StoredColumns
 from worthwhile.core.collective import Collective
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
@@ -31,16 +32,16 @@ class Shard:
         Prices of the columns.
     train, held : Part
         Rows, targets and weights; ``held`` may be None.
-    X, X_held : arrays
-        The values of those rows.
+    X, X_held : arrays or StoredColumns
+        The values of those rows; either all ranks have them in memory, or all in files.
     """
 
     model: Miser
     costs: Costs
     train: Part
     held: Part | None
-    X: Array
-    X_held: Array | None
+    X: Any
+    X_held: Any
 
     @classmethod
     def of(cls, plan: Plan, rank: int, take: Callable[[npt.NDArray[np.int64]], Array]) -> Shard:
@@ -91,16 +92,19 @@ def train(
 
 def _training(shard: Shard, model: Miser, collective: Collective) -> Training:
     X = _of_one_type(shard.X, collective)
-    training = Training(X, shard.train.y, shard.train.weight, shard.costs)
+    training = Training(X, shard.train.y, shard.train.weight, shard.costs, shard.train.qid)
     training.categorical = model._categorical()
     if shard.held is not None and shard.X_held is not None:
         training.X_held = _of_one_type(shard.X_held, collective)
         training.y_held, training.weight_held = shard.held.y, shard.held.weight
+        training.qid_held = shard.held.qid
     return training
 
 
-def _of_one_type(X: Array, collective: Collective) -> Array:
+def _of_one_type(X: Any, collective: Collective) -> Any:
     """Values in the type that holds those of all ranks, as if they had been one array."""
+    if isinstance(X, StoredColumns):  # whoever wrote the files has seen to it
+        return X
     name = np.frombuffer((X.dtype.str if X.size else "").encode(), dtype=np.uint8)
     names = {told.tobytes().decode() for told in collective.gather(name)} - {""}
     kind = np.result_type(*sorted(names)) if names else X.dtype

@@ -21,6 +21,7 @@ from worthwhile.costs import QUANTA_PER_UNIT, Costs
 from worthwhile.estimators.reading import column_names, refuse_collections
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._comparison import Comparison, Run
+from worthwhile.frontier._duration import check_time, until
 from worthwhile.frontier._errors import in_sweeps, read_errors, scoring_by
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
@@ -28,6 +29,7 @@ from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, gr
 from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._points import Frontier
+from worthwhile.frontier._promised import promises, sweep_promised
 from worthwhile.frontier._stages import cuts, limits
 from worthwhile.metrics import TotalCost
 
@@ -58,6 +60,7 @@ def compare(
     random_state: int = 0,
     resume: str | os.PathLike[str] | None = None,
     scoring_name: str | None = None,
+    time_limit: float | None = None,
     verbose: int = 0,
 ) -> Comparison:
     """Sweep many methods on the same rows and put their frontiers side by side.
@@ -66,7 +69,10 @@ def compare(
     its own trade-off, fitted on the training rows (all stages of models that can be cut count,
     and so do budgets for each case, ``predict(X, budget=...)``); points are chosen on the validation
     rows and reported on the test rows. Every method may also
-    answer with the prior, which costs nothing.
+    answer with the prior, which costs nothing. :class:`~worthwhile.BudgetClassifier` says by itself what
+    new rows will cost and how many answers will be right: it learns from training and validation rows
+    together, as its ``fit`` does, and its points are chosen by what it says. (Scored otherwise than by
+    accuracy or by prices of errors, or with weights, it is swept like the others.)
 
     Parameters
     ----------
@@ -116,6 +122,10 @@ def compare(
         A journal, as for :class:`~worthwhile.BudgetSearchCV`.
     scoring_name : str, optional
         By what the journal knows ``scoring``, where it cannot be known again otherwise.
+    time_limit : number, optional
+        Seconds after which no further method begins on a split. What was swept on every split that is
+        kept is compared: splits that are not done are left out, and of a first one that is not done the
+        methods that are missing, as ``failures`` says.
     verbose : int, default=0
         1 shows progress on stderr.
 
@@ -149,6 +159,7 @@ def compare(
     scoring = scoring if scoring is not None else _default_scoring(rows, n_classes)
     asked = read_methods(methods, Task(rows, costs, n_classes, random_state))
     _check_numbers(n_splits, effort, test_size)
+    check_time(time_limit)
     if budgets is None:
         budgets = [costs.total * share for share in (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)]
     splits = [
@@ -179,12 +190,22 @@ def compare(
         )
         for name, number in units
     }  # fmt: skip
-    results = _run(tasks, journal, n_jobs, bool(verbose))
+    results = _run(tasks, journal, n_jobs, bool(verbose), time_limit)
+    splits = splits[: _whole_splits(results, list(asked), n_splits)]
+    for name in asked:
+        results.setdefault((name, 0), {"failed": "it was not begun within time_limit."})
     return _gather(results, list(asked), list(budgets), costs, splits, _score_name(scoring), mix)
 
 
+def _whole_splits(results: Mapping[tuple[str, int], Any], names: list[str], count: int) -> int:
+    """How many splits are done, from the first on; one at least."""
+    done = [all((name, number) in results for name in names) for number in range(count)]
+    return max(1, next((number for number in range(count) if not done[number]), count))
+
+
 def _run(
-    tasks: Mapping[tuple[str, int], tuple[Any, ...]], journal: Journal | None, n_jobs: int | None, shown: bool
+    tasks: Mapping[tuple[str, int], tuple[Any, ...]], journal: Journal | None, n_jobs: int | None, shown: bool,
+    seconds: float | None = None,
 ) -> dict[tuple[str, int], Any]:  # fmt: skip
     results: dict[tuple[str, int], Any] = {}
     left = []
@@ -195,7 +216,7 @@ def _run(
         else:
             left.append(unit)
     with progress("comparing", len(tasks), len(results), shown=shown) as advance:
-        for unit, result in _in_parallel(tasks, left, n_jobs):
+        for unit, result in _in_parallel(tasks, left, n_jobs, seconds):
             results[unit] = result
             if journal is not None:
                 journal.add(f"{unit[0]} {unit[1]}", result)
@@ -224,8 +245,10 @@ def _is_result(value: Any) -> bool:
     )
 
 
-def _in_parallel(tasks: Any, left: list[Any], n_jobs: int | None) -> Iterator[tuple[Any, Any]]:
-    calls = [delayed(_unit)(unit, *tasks[unit]) for unit in left]
+def _in_parallel(
+    tasks: Any, left: list[Any], n_jobs: int | None, seconds: float | None
+) -> Iterator[tuple[Any, Any]]:
+    calls = (delayed(_unit)(unit, *tasks[unit]) for unit in until(seconds, left))
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     except ValueError:  # some backends return all at once
@@ -258,9 +281,13 @@ def sweep_method(
         estimator.set_params(n_jobs=threads)
     if rows.weight is not None and not takes(estimator.fit, "sample_weight"):
         raise ValueError("it does not take sample_weight.")
+    judge = Judge.of(estimator, scoring[0], rows.y, scoring[1])
+    if promises(estimator, *scoring, rows):
+        return sweep_promised(estimator, rows.take(np.sort(np.concatenate(split[:2]))), new, judge)
+    if hasattr(estimator, "cross_validated"):  # what it would promise is measured here
+        estimator.set_params(cross_validated=False)
     grid = _thinned(grid_of(estimator, seen), effort)
     seconds = time.perf_counter() - start
-    judge = Judge.of(estimator, scoring[0], rows.y, scoring[1])
     points = [_prior(seen, held, new, n_classes, judge)]
     for params in grid:
         start = time.perf_counter()
@@ -381,7 +408,11 @@ def _gather(
     results: dict[tuple[str, int], Any], names: list[str], budgets: list[float], costs: Costs, splits: list[Split],
     score_name: str, mix: bool,
 ) -> Comparison:  # fmt: skip
-    failures = {unit[0]: result["failed"] for unit, result in results.items() if "failed" in result}
+    failures = {
+        unit[0]: result["failed"]
+        for unit, result in results.items()
+        if "failed" in result and unit[1] < len(splits)
+    }
     for name, reason in failures.items():
         warnings.warn(f"{name} is left out: {reason}", WorthwhileWarning, stacklevel=3)
     good = [name for name in names if name not in failures]

@@ -166,11 +166,13 @@ class Comparison:
             [self.frontier(method, s).bills(budgets, part="test") for s in range(len(self.runs))]
         )
 
-    def curve(self, method: str, budgets: Any) -> tuple[Floats, Floats, Floats]:
-        """Mean test score at each budget, with the ends of a 95 % interval over the splits."""
+    def curve(
+        self, method: str, budgets: Any, confidence: float = 0.95
+    ) -> tuple[Floats, Floats, Floats]:
+        """Mean test score at each budget, with the ends of an interval over the splits."""
         scores = self.scores(method, budgets)
         mean = scores.mean(axis=0)
-        half = self._half_width(scores, 0.95)
+        half = self._half_width(scores, confidence)
         return mean, mean - half, mean + half
 
     def cost_within(self, method: str, tolerance: float = 0.01) -> Floats:

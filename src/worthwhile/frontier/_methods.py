@@ -131,8 +131,7 @@ METHODS: dict[str, Method] = {
     "cost-weighted-l1": Method(_ours("CostWeightedL1"), regression=True),
     "budgeted-forest": Method(_ours("BudgetedForest")),
     "pruned-forest": Method(_ours("PrunedForest")),
-    # Sweeps measure on rows of their own.
-    "budget": Method(_ours("Budget", cross_validated=False), regression=True),
+    "budget": Method(_ours("Budget"), regression=True),
     "forward-forest": Method(_ours("ForwardForest")),
     "adaptive-linear": Method(
         _around("AdaptiveLinearClassifier"), binary_only=True

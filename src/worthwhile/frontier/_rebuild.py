@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import is_classifier
@@ -11,6 +12,7 @@ from worthwhile.frontier._comparison import Choice
 from worthwhile.frontier._errors import decided, in_sweeps, read_errors
 from worthwhile.frontier._measure import train
 from worthwhile.frontier._methods import Task, read_methods
+from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._stages import cut
 
 
@@ -44,14 +46,49 @@ def train_choice(
     >>> bool(model.cost(heart.data).mean() < heart.costs.total)
     True
     """
-    point = choice.points[0]
-    if not point.params and point.stage is None and point.case_budget is None:
-        return None
+    points = choice.points[:1]
+    return train_points(choice.method, points, X, y, costs, random_state, qid=qid, errors=errors)[0]
+
+
+def train_points(
+    method: str, points: Sequence[Point], X: Any, y: Any, costs: Any = None, random_state: int = 0, *,
+    qid: Any = None, errors: Any = None,
+) -> list[Any]:  # fmt: skip
+    """Models of several points of one method: each setting is trained once, whole frontiers once for all.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    points : sequence of Point
+        As a comparison has them.
+    X, y, costs, random_state, qid, errors
+        As for :func:`train_choice`.
+
+    Returns
+    -------
+    list of estimators, and of None where a point buys nothing
+    """
     rows, _, _ = _read(X, y, costs, qid)
-    estimator = make_method(choice.method, X, y, costs, random_state, qid=qid)
+    estimator = make_method(method, X, y, costs, random_state, qid=qid)
     prices = read_errors(errors, y, classes=is_classifier(estimator), scoring=None, qid=qid)
-    model = train(in_sweeps(estimator, prices), point.params, rows)
-    return decided(cut(model, point.stage, point.case_budget), prices)
+    estimator, trained = in_sweeps(estimator, prices), dict[str, Any]()
+    models: list[Any] = []
+    for point in points:
+        if not point.params and point.stage is None and point.case_budget is None:
+            models.append(None)
+            continue
+        params, budget = dict(point.params), None
+        if "cross_validated" in estimator.get_params(deep=False) and len(points) > 1:
+            # One training has a point for every budget, and whoever asks for many measures them.
+            budget = params.pop("budget", None)
+            params["cross_validated"] = False
+        key = repr(sorted(params.items(), key=str))
+        if key not in trained:
+            trained[key] = train(estimator, params, rows)
+        model = trained[key] if budget is None else trained[key].at(budget=budget)
+        models.append(decided(cut(model, point.stage, point.case_budget), prices))
+    return models
 
 
 def make_method(
@@ -69,3 +106,19 @@ def make_method(
     rows, resolved, n_classes = _read(X, y, costs, qid, weight)
     task = Task(rows, resolved, n_classes, random_state)
     return read_methods([name], task)[name].build(task)
+
+
+def named_methods(
+    methods: Any, X: Any, y: Any, costs: Any = None, *, qid: Any = None
+) -> tuple[list[str], int]:
+    """The methods that :func:`~worthwhile.compare` would run on the data, and the number of classes.
+
+    Examples
+    --------
+    >>> import worthwhile
+    >>> heart = worthwhile.datasets.load_heart()
+    >>> named_methods(["budget"], heart.data, heart.target, heart.costs)
+    (['budget'], 2)
+    """
+    rows, resolved, n_classes = _read(X, y, costs, qid)
+    return list(read_methods(methods, Task(rows, resolved, n_classes))), n_classes

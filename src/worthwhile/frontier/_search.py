@@ -107,6 +107,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     scoring_name : str, optional
         By what the journal knows ``scoring``, where it is an object that a later process could not
         know again. Change the name when the scoring changes.
+    time_limit : number, optional
+        Seconds after which no further setting is tried; those that are tried are spread over the
+        trade-off. The chosen model is fitted whatever time is left. ``trade_off=tried_`` and ``refine=0``
+        give the same search again.
     verbose : int, default=0
         1 shows progress on stderr, with the time that remains.
 
@@ -133,6 +137,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         Every point, with errors and bounds.
     critical_value_ : float
         How many standard errors the bounds allow for having chosen among many points.
+    tried_ : list of dicts
+        Settings of the trade-off that were tried.
     n_splits_ : int
         Folds.
     n_refits_ : int
@@ -194,6 +200,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         "n_jobs": [None, Integral],
         "resume": [None, str, os.PathLike],
         "scoring_name": [None, str],
+        "time_limit": [None, Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
     }
 
@@ -219,6 +226,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None = None
     resume: Any = None
     scoring_name: str | None = None
+    time_limit: float | None = None
     verbose: int = 0
 
     def fit(
@@ -250,14 +258,16 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         estimator, journal = self._open_journal(rows, groups, folds)
         swept = in_sweeps(estimator, errors)
         sweep = Sweep(
-            swept, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose)
+            swept, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose),
+            seconds=self.time_limit,
         )  # fmt: skip
         sweep.run(make_candidates(swept, rows, self.param_grid, self.trade_off))
         for _ in range(self.refine):
-            if not (more := sweep.refine()):
+            if sweep.is_over or not (more := sweep.refine()):
                 break
             sweep.run(more)
         self.scorer_, self.n_splits_ = judge.scorer, len(folds)
+        self.tried_ = [candidate.params for candidate in sweep.candidates]
         measured = sweep.measured()
         self._draw_frontier(sweep, measured)
         refits = Refits(

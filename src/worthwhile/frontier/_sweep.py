@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.model_selection import ParameterGrid
 
 from worthwhile._progress import progress
 from worthwhile.costs import QUANTA_PER_UNIT
+from worthwhile.frontier._duration import ends_first
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, is_number
 from worthwhile.frontier._measure import Indices, Ints, Judge, LabelledRows, grid_of, run_unit
@@ -84,11 +86,13 @@ class Sweep:
         Of joblib; None is 1 unless a parallel backend says otherwise.
     shown : bool
         Whether to show progress.
+    seconds : float, optional
+        Time after which no further candidate begins, counted from here.
     """
 
     def __init__(
         self, estimator: Any, rows: LabelledRows, folds: Sequence[tuple[Indices, Indices]], blocks: Ints, judge: Judge,
-        *, journal: Journal | None, n_jobs: int | None, shown: bool,
+        *, journal: Journal | None, n_jobs: int | None, shown: bool, seconds: float | None = None,
     ) -> None:  # fmt: skip
         # With several units at once, each keeps to one core.
         if effective_n_jobs(n_jobs) > 1 and estimator.get_params().get("n_jobs", 1) is None:
@@ -97,10 +101,17 @@ class Sweep:
         self.judge, self.journal, self.n_jobs, self.shown = judge, journal, n_jobs, shown
         self.candidates: list[Candidate] = []
         self.results: dict[str, Any] = {}
+        self._seconds, self._begun = seconds, time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further candidate is begun."""
+        return self._seconds is not None and time.monotonic() - self._begun > self._seconds
 
     def run(self, candidates: Sequence[Candidate]) -> None:
         """Train and measure what has not been measured yet."""
-        self.candidates += candidates
+        if self._seconds is not None:  # what is left out is spread, not all that is dear
+            candidates = ends_first(candidates)
         keys = [(c, f, _key(c, f)) for c in candidates for f in range(len(self.folds))]
         if self.journal is not None:
             self.results.update(
@@ -113,20 +124,34 @@ class Sweep:
                 if self.journal is not None:
                     self.journal.add(key, result)
                 advance(1)
+        self.candidates += [c for c in candidates if self._is_done(c)]
+
+    def _is_done(self, candidate: Candidate) -> bool:
+        return all(_key(candidate, fold) in self.results for fold in range(len(self.folds)))
+
+    def _in_time(
+        self, units: list[tuple[Candidate, int, str]]
+    ) -> Iterator[tuple[Candidate, int, str]]:
+        """Units, all folds of a candidate or none; the first candidate always."""
+        for number, unit in enumerate(units):
+            same = number > 0 and unit[0] is units[number - 1][0]
+            if number and not same and self.is_over:
+                return
+            yield unit
 
     def _results(self, units: list[tuple[Candidate, int, str]]) -> Iterator[tuple[str, Any]]:
-        tasks = [
+        tasks = (
             delayed(_keyed)(
                 key, self.estimator, candidate.params, self.rows, self.folds[fold], self.blocks, self.judge
             )
-            for candidate, fold, key in units
-        ]  # fmt: skip
+            for candidate, fold, key in self._in_time(units)
+        )  # fmt: skip
         try:
             parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
         except ValueError:  # some backends return all at once: then a few units are at risk
             batch = 2 * effective_n_jobs(self.n_jobs)
-            for start in range(0, len(tasks), batch):
-                yield from Parallel(n_jobs=self.n_jobs)(tasks[start : start + batch])
+            while some := list(itertools.islice(tasks, batch)):
+                yield from Parallel(n_jobs=self.n_jobs)(some)
             return
         yield from parallel(tasks)
 

@@ -234,6 +234,10 @@ class LinearTreePolicy(Policy):
                 acquired[part] = plan.bought[reached]
         return Outcome(raw, acquired, evaluated)
 
+    def inputs(self, X: Floats) -> Floats:
+        """What the nodes read, (n, inputs)."""
+        return X
+
     def with_tree(self, tree: LinearTree) -> LinearTreePolicy:
         """The same with other nodes."""
         return LinearTreePolicy(self.costs, self.output, tree, self.scale)

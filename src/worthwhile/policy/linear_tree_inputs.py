@@ -31,6 +31,14 @@ def tree_outputs(trees: Trees, tree: int, X: npt.NDArray[Any]) -> Floats:
         at[rows] = np.where(left, trees.left[here], trees.right[here])
 
 
+def all_outputs(trees: Trees, X: npt.NDArray[Any]) -> Floats:
+    """Outputs of all trees, (n, n_trees)."""
+    out = np.empty((len(X), trees.n_trees))
+    for tree in range(trees.n_trees):
+        out[:, tree] = tree_outputs(trees, tree, X)
+    return out
+
+
 class TreeInputsPolicy(LinearTreePolicy):
     """Buys, for one node after the other, all features of the trees that the node reads.
 
@@ -72,6 +80,10 @@ class TreeInputsPolicy(LinearTreePolicy):
     def buys(self, node: int) -> Ints:
         """Columns that the trees of a node test, in buying order."""
         return self._buys[node]
+
+    def inputs(self, X: Floats) -> Floats:
+        """Outputs of all trees, (n, n_trees)."""
+        return all_outputs(self.trees, X)
 
     def with_tree(self, tree: LinearTree) -> TreeInputsPolicy:
         """The same with other nodes."""

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from worthwhile.frontier import Choice, Comparison, Point, train_choice
+from worthwhile.frontier import Comparison, Point, train_points
 
 Ints = npt.NDArray[np.intp]
-
-BEST_METHODS = 3
-"""Methods at each budget whose settings are tried."""
-
-MOST_MODELS = 24
-"""Settings that are trained for the slider, each once per fold."""
 
 NOTHING = "nothing bought"
 """Name of the model that answers with the prior."""
@@ -40,6 +35,8 @@ class Measured:
         Its setting, as in a comparison.
     score, cost : float
         Mean score and mean bill over all rows, each by the model that has not seen it.
+    error : float or None
+        Standard error of a score that is a share of right answers.
     shares : float64 (d,)
         Of how many rows each feature is bought.
     bills : float64 (n,)
@@ -51,6 +48,7 @@ class Measured:
     params: dict[str, Any]
     stage: int | None
     score: float
+    error: float | None
     cost: float
     shares: npt.NDArray[np.float64]
     bills: npt.NDArray[np.float64]
@@ -69,8 +67,8 @@ class Folds:
     seed: int
 
     @classmethod
-    def of(cls, X: Any, y: Any, costs: Any, scoring: Any, seed: int, n_folds: int = 3) -> Folds:
-        """Three parts, with every class in each where there are rows enough."""
+    def of(cls, X: Any, y: Any, costs: Any, scoring: Any, seed: int, n_folds: int = 5) -> Folds:
+        """Five parts, with every class in each where there are rows enough."""
         y, part = np.asarray(y), np.zeros(len(y), dtype=np.intp)
         rare = min(np.unique(y, return_counts=True)[1]) < n_folds
         kind = KFold if cls.of_numbers(y) or rare else StratifiedKFold
@@ -84,28 +82,40 @@ class Folds:
         """Whether numbers are predicted, not labels."""
         return y.dtype.kind == "f" and bool((y != np.rint(y)).any())
 
-    def measure(self, choice: Choice) -> Measured:
-        """Train what was chosen on the other parts, each in turn, and measure it."""
-        n, point = len(self.y), choice.points[0]
-        bills, shares, score, models = np.zeros(n), np.zeros(self.X.shape[1]), 0.0, list[Any]()
+    def measure(self, method: str, points: Sequence[Point]) -> list[Measured]:
+        """Train points of a method on the other parts, each in turn, and measure them."""
+        n, count = len(self.y), len(points)
+        bills, score = np.zeros((count, n)), np.zeros(count)
+        shares, models = np.zeros((count, self.X.shape[1])), [list[Any]() for _ in points]
         for number in np.unique(self.part):
             seen, held = np.flatnonzero(self.part != number), np.flatnonzero(self.part == number)
-            X, y = _safe_indexing(self.X, seen), self.y[seen]
+            X, y, rows = _safe_indexing(self.X, seen), self.y[seen], _safe_indexing(self.X, held)
             errors = getattr(self.scoring, "errors", None)
-            model = train_choice(choice, X, y, self.costs, self.seed, errors=errors)
-            rows = _safe_indexing(self.X, held)
-            judged = model if model is not None else self._prior(y)
-            scorer = check_scoring(judged, self.scoring)
-            score += float(scorer(judged, rows, self.y[held])) * len(held) / n
-            if model is not None:
-                bills[held] = model.cost(rows)
-                shares += model.acquired(rows).sum(axis=0) / n
-            models.append(model)
-        nothing = models[0] is None
-        return Measured(
-            NOTHING if nothing else choice.method, {} if nothing else point.params,
-            None if nothing else point.stage, score, float(bills.mean()), shares, bills, models,
-        )  # fmt: skip
+            trained = train_points(method, points, X, y, self.costs, self.seed, errors=errors)
+            for i, model in enumerate(trained):
+                judged = model if model is not None else self._prior(y)
+                scorer = check_scoring(judged, self.scoring)
+                score[i] += float(scorer(judged, rows, self.y[held])) * len(held) / n
+                if model is not None:
+                    bills[i, held] = model.cost(rows)
+                    shares[i] += model.acquired(rows).sum(axis=0) / n
+                models[i].append(model)
+        found = []
+        for i, point in enumerate(points):
+            buys = models[i][0] is not None
+            name, params, stage = (
+                (method, point.params, point.stage) if buys else (NOTHING, {}, None)
+            )
+            error = None
+            if self.scoring == "accuracy":
+                error = math.sqrt(max(score[i] * (1 - score[i]), 0.0) / n)
+            found.append(
+                Measured(
+                    name, params, stage, float(score[i]), error, float(bills[i].mean()), shares[i],
+                    bills[i], models[i],
+                )
+            )  # fmt: skip
+        return found
 
     def prior(self, number: int) -> Any:
         """The answer for the rows of a part where nothing is bought."""
@@ -118,39 +128,61 @@ class Folds:
 
 def measure_choices(
     comparison: Comparison, folds: Folds, budgets: Sequence[float]
-) -> list[Measured]:
-    """What a comparison would choose for the budgets, and buying nothing.
+) -> tuple[list[Measured], list[int]]:
+    """Models, the cheapest first, and for each budget the number of the one that a comparison chooses.
 
-    Of the best methods at each budget, what any of the splits chose, each setting once; of too many,
-    some that are spread over the bills.
+    It chooses by validation rows, so that figures of the rows here flatter none; peers stay lines of the
+    picture, unless there is nothing else. Whose mean bill turns out
+    to be above the budget gives way to the next cheaper one; where none is left nothing is bought.
+    Where more money brings no more, scores are those of neighbours together, and the cheapest stands for
+    them.
     """
-    nothing = Choice(NOTHING, 0.0, 0.0, 0.0, (Point(cost=0.0, score=0.0),))
-    wanted: dict[str, Choice] = {}
-    for choice in chain.from_iterable(_best_methods(comparison, float(b)) for b in budgets):
-        for point in choice.points:
-            if point.params or point.stage is not None:
-                key = repr((choice.method, sorted(point.params.items(), key=str), point.stage))
-                wanted.setdefault(key, replace(choice, points=(point,)))
-    by_bill = sorted(wanted.values(), key=lambda choice: choice.points[0].cost)
-    if len(by_bill) > MOST_MODELS:
-        places = np.linspace(0, len(by_bill) - 1, MOST_MODELS).round().astype(int)
-        by_bill = [by_bill[place] for place in places]
-    return [folds.measure(choice) for choice in (nothing, *by_bill)]
+    asked: dict[str, dict[str, tuple[Point, list[int]]]] = {}
+    own = [name for name in comparison.methods if name not in comparison.peers] or None
+    for place, budget in enumerate(budgets):
+        choice = comparison.best(float(budget), own)
+        point = choice.points[0]
+        if "budget" in point.params:  # as for whoever gives this budget
+            point = Point(point.cost, point.score, params={"budget": float(budget)})
+        key = repr((sorted(point.params.items(), key=str), point.stage, point.case_budget))
+        asked.setdefault(choice.method, {}).setdefault(key, (point, []))[1].append(place)
+    at: list[Measured | None] = [None] * len(budgets)
+    for method, points in asked.items():
+        found = folds.measure(method, [point for point, _ in points.values()])
+        for one, (_, places) in zip(found, points.values(), strict=True):
+            for place in places:
+                at[place] = one
+    chosen = [folds.measure(comparison.methods[0], [Point(cost=0.0, score=0.0)])[0]]
+    for found_at, budget in zip(at, budgets, strict=True):
+        assert found_at is not None  # every budget has a choice
+        keeps = chosen[-1].cost <= found_at.cost <= budget
+        chosen.append(found_at if keeps else chosen[-1])
+    return _rising(chosen[1:])
 
 
-def _best_methods(comparison: Comparison, budget: float) -> Iterator[Choice]:
-    """What the best methods at a budget would be, the best first."""
-    left = list(comparison.methods)
-    for _ in range(min(BEST_METHODS, len(left))):
-        choice = comparison.best(budget, left)
-        left.remove(choice.method)
-        yield choice
+def _rising(chosen: Sequence[Measured]) -> tuple[list[Measured], list[int]]:
+    """Distinct models of a list by their bills, such that no score falls, and the number of each.
+
+    Taking the best of many noisy scores would flatter it; means over neighbours do not.
+    """
+    distinct: dict[Any, Measured] = {}
+    for one in chosen:
+        distinct.setdefault((one.method, one.cost, one.score), one)
+    scores = isotonic_regression([one.score for one in distinct.values()])
+    models, number = list[Measured](), dict[Any, int]()
+    for (key, one), score in zip(distinct.items(), scores.tolist(), strict=True):
+        if not models or score > models[-1].score:
+            models.append(replace(one, score=score))
+        number[key] = len(models) - 1
+    return models, [number[one.method, one.cost, one.score] for one in chosen]
 
 
-def best_within(models: Sequence[Measured], budget: float) -> int:
-    """Number of the model with the highest score among those whose mean bill is in the budget."""
-    fitting = [i for i, one in enumerate(models) if one.cost <= budget]
-    return max(fitting, key=lambda i: (models[i].score, -models[i].cost))
+def measure_peer(comparison: Comparison, folds: Folds) -> Measured | None:
+    """What people use today, at any price: the best peer by validation rows."""
+    if not comparison.peers:
+        return None
+    choice = comparison.best(among=comparison.peers)
+    return folds.measure(choice.method, choice.points[:1])[0]
 
 
 def scoring_of(comparison: Comparison, scoring: Any) -> Any:

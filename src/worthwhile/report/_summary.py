@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from worthwhile.metrics import TotalCost
 from worthwhile.report._models import (
     Folds,
     Measured,
-    best_within,
     measure_choices,
+    measure_peer,
     scoring_of,
 )
 
@@ -26,6 +27,9 @@ N_STOPS = 24
 
 MOST_STEPS = 40
 """Purchases of a single case that are shown one by one."""
+
+BAND = 0.68
+"""Confidence of the bands: with few splits and few rows, surer ones would fill the picture."""
 
 NEARLY = 0.01
 """How far from the best score the headline's model may be."""
@@ -42,13 +46,15 @@ def summarise(
     classes: Mapping[Any, str] | None = None,
     scoring: Any = None,
     settings: Mapping[str, Any] | None = None,
+    budgets: Sequence[float] = (),
     random_state: int = 0,
 ) -> dict[str, Any]:
     """Turn a comparison into what the page shows.
 
     The curves are the comparison's: means over its splits, with intervals. Every position of the
     budget slider is one model, and all that is said about it (score, bill, purchases, single cases)
-    comes from training it anew on two thirds of the rows, three times, and looking at the others.
+    comes from training it anew on four fifths of the rows, five times, and looking at the others.
+    Which model it is was chosen by the comparison, on its validation rows.
 
     Parameters
     ----------
@@ -66,6 +72,8 @@ def summarise(
         The scoring of the comparison, where it was a function of your own.
     settings : mapping, optional
         Further facts for the end of the page.
+    budgets : sequence of numbers, optional
+        Positions of the slider beside the usual ones.
     random_state : int, default=0
         Seed of the parts and the fits.
 
@@ -76,11 +84,11 @@ def summarise(
     """
     resolved = worthwhile.Costs.of(costs, X.shape[1], column_names(X))
     folds = Folds.of(X, y, costs, scoring_of(comparison, scoring), random_state)
-    budgets = np.geomspace(comparison.full_cost * 0.005, comparison.full_cost, N_STOPS)
-    models = measure_choices(comparison, folds, budgets.tolist())
-    chosen = [best_within(models, float(budget)) for budget in budgets]
-    shown = sorted(set(chosen))
-    rows = _rows_to_show([models[i] for i in shown], n_cases)
+    stops = np.geomspace(comparison.full_cost * 0.005, comparison.full_cost, N_STOPS)
+    stops = np.unique([*stops, *budgets])
+    models, chosen = measure_choices(comparison, folds, stops.tolist())
+    peer = measure_peer(comparison, folds)
+    rows = _rows_to_show(models, n_cases)
     facts = {
         "rows": len(y),
         "features": X.shape[1],
@@ -95,15 +103,17 @@ def summarise(
     names = {_plain(label): str(name) for label, name in (classes or {}).items()}
     return {
         "title": title,
-        "headline": _headline([models[i] for i in shown], resolved, comparison.score_name),
+        "headline": _headline(models, peer, resolved, comparison.score_name),
         "unit": resolved.unit,
         "score_name": "minus the total per case" if comparison.in_money else comparison.score_name,
         "full_cost": resolved.total,
         "methods": [_method(comparison, name) for name in comparison.methods],
-        "models": [_model(models[i], folds, resolved, rows, names) for i in shown],
+        "models": [_model(one, folds, resolved, rows, names) for one in models],
+        "peer": None
+        if peer is None
+        else {"method": peer.method, "score": peer.score, "cost": peer.cost},
         "picks": [
-            {"budget": float(budget), "model": shown.index(i)}
-            for budget, i in zip(budgets, chosen, strict=True)
+            {"budget": float(budget), "model": i} for budget, i in zip(stops, chosen, strict=True)
         ],
         "table": _table(comparison),
         "features": _features(resolved),
@@ -112,28 +122,41 @@ def summarise(
     }
 
 
-def _headline(models: Sequence[Measured], costs: worthwhile.Costs, score_name: str) -> str:
-    """What is nearly as good as the best, and what share of the whole price it costs."""
+def _headline(
+    models: Sequence[Measured], peer: Measured | None, costs: worthwhile.Costs, score_name: str
+) -> str:
+    """What is nearly as good as the best, what it costs, and what is used today."""
+    unit = f" {costs.unit}" if costs.unit else ""
     if score_name == TotalCost.name:
         least, free = max(models, key=lambda m: m.score), min(models, key=lambda m: m.cost)
-        unit = f" {costs.unit}" if costs.unit else ""
         return (
             f"{-least.score:.2f}{unit} a case in all: {least.cost:.2f} for tests, {-least.score - least.cost:.2f} for "
             f"errors; without tests errors would cost {-free.score:.2f}."
         )
     best = max(model.score for model in models)
     cheap = min((m for m in models if m.score >= best - NEARLY), key=lambda m: m.cost)
-    unit, share = f" {costs.unit}" if costs.unit else "", cheap.cost / (costs.total or 1.0)
-    return (
-        f"{score_name} {cheap.score:.3f} for {cheap.cost:.2f}{unit} a case, {100 * share:.0f} % of the price of "
-        f"everything; the best found is {best:.3f}."
+    share = 100 * cheap.cost / (costs.total or 1.0)
+    right = score_name == "accuracy"
+    said = (
+        f"{_percent(cheap.score)} of new cases right"
+        if right
+        else f"{score_name} {cheap.score:.3f}"
     )
+    said += f" for {cheap.cost:.2f}{unit} a case, {share:.{0 if share >= 1 else 1}f} % of the price of everything"
+    if peer is None or peer.method == cheap.method:
+        return f"{said}; the best found has {_percent(best) if right else f'{best:.3f}'}."
+    other = _percent(peer.score) if right else f"{peer.score:.3f}"
+    return f"{said}; {peer.method} has {other} for {peer.cost:.2f}{unit}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _method(comparison: Comparison, name: str) -> dict[str, Any]:
     """The curve of a method: mean test score and cost at each budget of a fine grid."""
     budgets = np.geomspace(max(comparison.full_cost * 0.003, 1e-9), comparison.full_cost, 48)
-    mean, low, high = comparison.curve(name, budgets)
+    mean, low, high = comparison.curve(name, budgets, BAND)
     bills = np.nanmean(comparison.bills(name, budgets), axis=0)
     points = [
         {
@@ -171,6 +194,7 @@ def _model(
     return {
         "method": model.method,
         "score": model.score,
+        "error": model.error,
         "cost": model.cost,
         "params": {str(k): _plain(v) for k, v in model.params.items()},
         "stage": model.stage,
@@ -222,6 +246,9 @@ def _confidence(session: Any) -> float | None:
 def _table(comparison: Comparison) -> dict[str, Any]:
     table = comparison.table()
     return {
+        "heads": [
+            [name, len(list(same))] for name, same in groupby(str(c[0]) for c in table.columns)
+        ],
         "columns": [[str(part) for part in column] for column in table.columns],
         "rows": [
             {

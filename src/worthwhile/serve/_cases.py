@@ -28,6 +28,7 @@ from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._keys import Caller
 from worthwhile.serve._metrics import Metrics
 from worthwhile.serve._models import Model, Models, describe_column
+from worthwhile.serve._openings import Open, Room
 from worthwhile.serve._operations import Step, StoredCase
 from worthwhile.serve._promises import read_truth
 from worthwhile.serve._settings import Limits
@@ -86,7 +87,7 @@ class Cases:
         self, database: Database, models: Models, limits: Limits, metrics: Metrics
     ) -> None:
         self._database, self.models, self._metrics = database, models, metrics
-        self._room = operations.Room(limits.open_cases)
+        self._room = Room(limits.open_cases)
         self._memory = _Memory(limits.cached_cases)
 
     # Requests ------------------------------------------------------------------------------------
@@ -109,9 +110,7 @@ class Cases:
         )  # fmt: skip
         live = _Live(stored, session, model)
         step = self._step(live, 0, key, _digest(request))
-        again = await self._database.write(
-            lambda cursor: operations.open_case(cursor, stored, step, self._room)
-        )
+        again = await self._database.write(Open(stored, step, self._room))
         if again is not None:
             return again
         self._metrics.opened(model.name).inc()

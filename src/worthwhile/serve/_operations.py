@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from worthwhile.serve._audit import note, now
 from worthwhile.serve._database import Cursor
 from worthwhile.serve._errors import ServiceError
-from worthwhile.serve._key_operations import reserve
 
 
 class StoredCase(NamedTuple):
@@ -33,7 +32,7 @@ class StoredCase(NamedTuple):
     changed: str
 
 
-_CASE = (
+CASE = (
     "id, owner, label, model, version, options, seq, spent, reserved, state, truth, opened, changed"
 )
 
@@ -92,58 +91,6 @@ def open_counts(cursor: Cursor) -> dict[tuple[str, str], int]:
 # Cases -------------------------------------------------------------------------------------------
 
 
-class Room:
-    """How many cases a key may have open.
-
-    They are counted only as often as it must be: an eighth of what was free may be opened unseen, so
-    that eight processes together stay below the limit; close to it, every opening counts.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._unseen: dict[str, int] = {}
-
-    def check(self, cursor: Cursor, owner: str) -> None:
-        """Refuse one more case if there are too many."""
-        if (left := self._unseen.get(owner, 0)) > 0:
-            self._unseen[owner] = left - 1
-            return
-        (count,) = cursor.run(
-            "SELECT COUNT(*) FROM cases WHERE owner = ? AND state = 'open'", (owner,)
-        )[0]
-        if count >= self._most:
-            text = f"{count} cases are open, the limit is {self._most}: finish or stop some."
-            raise ServiceError(429, "too_many_cases", text)
-        self._unseen[owner] = (self._most - count - 1) // 8
-
-
-def open_case(cursor: Cursor, case: StoredCase, step: Step, room: Room) -> str | None:
-    """Write a new case; the stored answer instead, if this key has opened one before."""
-    if step.key is not None:
-        again = cursor.run(
-            "SELECT e.hash, e.answer FROM openings o JOIN events e ON e.case_id = o.case_id AND e.seq = 0 "
-            "WHERE o.owner = ? AND o.key = ?",
-            (case.owner, step.key),
-        )
-        if again:
-            return same_answer(again[0], step.hash)
-    room.check(cursor, case.owner)
-    reserve(cursor, case.owner, case.reserved)
-    cursor.run(
-        f"INSERT INTO cases ({_CASE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *case[:5], json.dumps(case.options), 0, step.amount, left_aside(case, step), step.state,
-            None, case.opened, case.changed,
-        ),
-    )  # fmt: skip
-    _settle(cursor, case, step)
-    if step.key is not None:
-        cursor.run("INSERT INTO openings VALUES (?, ?, ?)", (case.owner, step.key, case.id))
-    _write_step(cursor, case, step)
-    note(cursor, case.owner, "open", case.id, model=case.model, version=case.version)
-    return None
-
-
 @dataclass(frozen=True)
 class Advance:
     """Write one more step; gives the stored answer instead, if this key has made it before."""
@@ -165,8 +112,8 @@ class Advance:
         )  # fmt: skip
         if not moved:
             return stored_answer(cursor, case.id, step)
-        _write_step(cursor, case, step)
-        _settle(cursor, case, step)
+        write_step(cursor, case, step)
+        settle(cursor, case, step)
         return None
 
     @staticmethod
@@ -236,7 +183,7 @@ def left_aside(case: StoredCase, step: Step) -> int:
     return max(case.reserved - step.amount, 0) if step.state == "open" else 0
 
 
-def _settle(cursor: Cursor, case: StoredCase, step: Step) -> None:
+def settle(cursor: Cursor, case: StoredCase, step: Step) -> None:
     """Charge a step to its key, and give back what need not be set aside any more."""
     if case.owner:
         cursor.run(
@@ -245,7 +192,7 @@ def _settle(cursor: Cursor, case: StoredCase, step: Step) -> None:
         )
 
 
-def _write_step(cursor: Cursor, case: StoredCase, step: Step) -> None:
+def write_step(cursor: Cursor, case: StoredCase, step: Step) -> None:
     at = now()
     cursor.run(
         "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -295,7 +242,7 @@ def same_answer(row: tuple[Any, ...], request_hash: str) -> str:
 
 def read_case(cursor: Cursor, case_id: str, owner: str | None) -> StoredCase:
     """A case of this owner (None: anybody's)."""
-    rows = cursor.run(f"SELECT {_CASE} FROM cases WHERE id = ?", (case_id,))
+    rows = cursor.run(f"SELECT {CASE} FROM cases WHERE id = ?", (case_id,))
     if not rows or owner not in (None, rows[0][1]):
         raise ServiceError(404, "unknown_case", "there is no such case for this key.")
     return _case(rows[0])
@@ -329,7 +276,7 @@ def list_cases(cursor: Cursor, owner: str | None, state: str | None, most: int) 
     ]
     where = f"WHERE {' AND '.join(text for text, _ in wanted)}" if wanted else ""
     rows = cursor.run(
-        f"SELECT {_CASE} FROM cases {where} ORDER BY changed DESC, id LIMIT ?",
+        f"SELECT {CASE} FROM cases {where} ORDER BY changed DESC, id LIMIT ?",
         (*(value for _, value in wanted), most),
     )
     return [_case(row) for row in rows]

@@ -94,6 +94,13 @@ class Postgres:
         return await loop.run_in_executor(self._threads, self._write_together, batch)
 
     def _write_together(self, batch: list[Job]) -> list[Outcome]:
+        """Jobs of a kind together, one kind after the other."""
+        kinds: dict[type, list[Job]] = {}
+        for job in batch:
+            kinds.setdefault(type(job.work), []).append(job)
+        return [outcome for jobs in kinds.values() for outcome in self._write_alike(jobs)]
+
+    def _write_alike(self, batch: list[Job]) -> list[Outcome]:
         """One statement for all; those that it left out, or all of them if it fails, one by one."""
         from psycopg import Error
 

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from tests.naive import linear as naive
 from worthwhile.estimators.linear._cstc_level import Level
-from worthwhile.estimators.linear._cstc_objective import EPSILON, Objective, Topology
+from worthwhile.estimators.linear._cstc_objective import (
+    EPSILON,
+    LogisticObjective,
+    Objective,
+    Topology,
+)
 
 SHAPES = {"tree": Topology.tree(3), "chain": Topology.chain(3), "one": Topology.tree(1)}
 
@@ -24,6 +29,51 @@ def make(seed, shape, m=1, n=25, d=4):
     )  # fmt: skip
     K = topology.n_nodes
     return objective, 0.5 * rng.normal(size=(d + 1, K, m)), 0.3 * rng.normal(size=K)
+
+
+def make_classes(seed, shape, m, sure=1.0):
+    """The same problem with classes instead of numbers, and outputs of any size."""
+    o, B, theta = make(seed, shape, m)
+    codes = np.random.default_rng(seed).integers(0, 2 if m == 1 else m, len(o.Y))
+    Y = np.where(codes == 1, 1.0, -1.0)[:, None] if m == 1 else np.eye(m)[codes]
+    parts = (o.blocks, Y, o.weight, o.direction, o.topology, o.price, o.member, o.lam, o.rho, map)
+    return LogisticObjective(*parts), sure * B, theta
+
+
+@given(st.integers(0, 10_000), st.sampled_from(list(SHAPES)), st.sampled_from([1, 3]))
+@settings(max_examples=20, deadline=None)
+def test_logistic_objective_equals_the_sum_over_rows_and_paths(seed, shape, m):
+    o, B, theta = make_classes(seed, shape, m)
+    X = np.concatenate(o.blocks)[:, :-1]
+    expected = naive.soft_objective(
+        X, o.Y, o.weight, B, theta, o.direction, o.topology.upper, o.topology.lower, o.price, o.member,
+        o.lam, o.rho, EPSILON, naive.bits,
+    )  # fmt: skip
+    assert o.value(B, theta)[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_logistic_gradient_equals_finite_differences(m):
+    o, B, theta = make_classes(3, "tree", m)
+    _, G, g_theta, _ = o.value(B, theta)
+    step = 1e-6
+    for index in np.ndindex(B.shape):
+        move = np.zeros_like(B)
+        move[index] = step
+        up, down = o.value(B + move, theta)[0], o.value(B - move, theta)[0]
+        assert (up - down) / (2 * step) == pytest.approx(G[index], abs=1e-6)
+    for k in range(len(theta)):
+        move = step * (np.arange(len(theta)) == k)
+        up, down = o.value(B, theta + move)[0], o.value(B, theta - move)[0]
+        assert (up - down) / (2 * step) == pytest.approx(g_theta[k], abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_logistic_objective_stays_finite_where_outputs_are_huge(m):
+    o, B, theta = make_classes(4, "tree", m, sure=1e4)
+    value, G, _, _ = o.value(B, theta)
+    assert np.isfinite(value)
+    assert np.isfinite(G).all()
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list(SHAPES)), st.integers(1, 2))

@@ -11,7 +11,7 @@ import pytest
 import worthwhile
 from worthwhile import BudgetClassifier, BudgetRegressor
 from worthwhile.datasets import make_lender, make_priced_classification, make_priced_regression
-from worthwhile.estimators.budget._mixing import Mix, hull, mix_lines
+from worthwhile.estimators.budget._mixing import Mix, bounds_of_pairs, hull, mix_lines
 from worthwhile.exceptions import BadModelFile
 from worthwhile.policy.keys import Coin
 from worthwhile.policy.library import LibraryPolicy
@@ -93,15 +93,22 @@ def test_by_default_nothing_is_mixed(data):
 
 
 def test_the_mean_of_the_bounds_is_the_budget(model):
-    bound, score = model.frontier_["bound"].to_numpy(), model.frontier_["score"].to_numpy()
+    lines = model.frontier_
+    bound = np.maximum.accumulate(lines["cost"] + 1.959964 * lines["cost_error"]).to_numpy()
+    score = lines["score"].to_numpy()
     for budget in budgets_that_mix(model):
         mixed, single = model.at(budget=budget), model.at(budget=budget, mix=False)
         first, second, share = mixed.mixture_
         assert mixed.point_ == first
         assert (1 - share) * bound[first] + share * bound[second] == pytest.approx(budget)
-        assert (1 - share) * bound[first] + share * bound[second] <= budget
+        assert (1 - share) * bound[first] + share * bound[second] <= budget * (1 + 1e-6)
         assert single.mixture_ is None
         assert (1 - share) * score[first] + share * score[second] > score[single.point_]
+
+
+def test_both_bounds_hold_at_once_and_none_is_below_that_of_a_cheaper_line():
+    bounds = bounds_of_pairs([1.0, 2.0, 2.1, 3.0], [0.0, 0.5, 0.1, 0.0], 0.9)
+    assert bounds == pytest.approx([1.0, 2.0 + 1.644854 * 0.5, 2.0 + 1.644854 * 0.5, 3.0])
 
 
 def test_each_case_follows_one_of_the_two_lines(model, data):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from worthwhile import BudgetClassifier, BudgetRegressor
+from worthwhile import BudgetClassifier, BudgetRegressor, datasets
 from worthwhile.estimators.budget._induction import Points, Seen
-from worthwhile.estimators.budget._promise import deal_folds, promise, smoothed
+from worthwhile.estimators.budget._promise import Promise, deal_folds, promise, smoothed, thinned
 
 
 def noise(n, seed):
@@ -166,3 +166,19 @@ def test_progress_is_shown_when_asked_for(capsys):
 def test_bad_limits_are_refused(given):
     with pytest.raises(ValueError, match=next(iter(given))):
         BudgetClassifier(**given).fit(*loans(60, 0))
+
+
+def test_lines_that_say_the_same_are_listed_once():
+    bill = np.array([0.0, 1.0, 1.01, 1.019, 1.021, 5.0, 5.05])
+    score = np.array([0.0, 0.1, 0.2, 0.5, 0.6, 0.7, 0.7])
+    said = Promise(bill, bill, score, score)
+    assert thinned(said, False) == [0, 1, 4, 5, 6]
+    dear = Promise(bill, bill, np.array([0.0, 0.1, 0.2, 2.0, 0.6, 0.7, 0.7]), score)
+    assert thinned(dear, True) == [0, 1, 3, 5, 6]
+    assert thinned(dear, False) == [0, 1, 4, 5, 6]
+
+
+def test_no_two_lines_of_a_frontier_cost_about_the_same():
+    X, y, costs = datasets.make_lender(300, seed=5)
+    cost = BudgetClassifier(costs=costs, n_trees=8, random_state=0).fit(X, y).frontier_["cost"]
+    assert (np.diff(cost.to_numpy()[:-1]) > 0.02 * cost.to_numpy()[:-2]).all()

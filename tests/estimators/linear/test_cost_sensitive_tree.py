@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import Lasso, LinearRegression
+from sklearn.base import clone
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 
 from worthwhile import (
     Costs,
@@ -14,7 +15,8 @@ from worthwhile import (
 )
 from worthwhile.estimators.linear._cstc_fit import price_terms
 from worthwhile.estimators.linear._cstc_refit import supports
-from worthwhile.estimators.linear._prune import prune
+from worthwhile.estimators.linear._prune import log_loss, prune, squared_loss
+from worthwhile.testing import check_contract
 
 PRICES = np.array([1.0, 2, 3, 1, 5])
 
@@ -40,6 +42,56 @@ def test_one_node_without_penalties_is_least_squares():
         0, rho=0, max_depth=1, validation_fraction=None, tol=1e-12
     ).fit(X, y)
     np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_logistic_node_without_penalties_is_logistic_regression(classes):
+    X, y = make(15)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    model = CostSensitiveTreeClassifier(
+        0, rho=0, max_depth=1, validation_fraction=None, tol=1e-12, loss="logistic"
+    ).fit(X, labels)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    # The ridge of the refit, 1e-4 of the loss in bits, in scikit-learn's units.
+    peer = LogisticRegression(C=1 / (1e-4 * np.log(2) * len(X)), tol=1e-10, max_iter=5000)
+    expected = peer.fit(Z, labels).predict_proba(Z)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=2e-3)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 0.1), st.integers(2, 3))
+@settings(max_examples=5, deadline=None)
+def test_the_logistic_objective_never_rises(seed, lam, classes):
+    X, y = make(seed, n=80)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    model = CostSensitiveTreeClassifier(
+        lam, costs=PRICES, max_depth=2, max_iter=5, loss="logistic"
+    ).fit(X, labels)
+    assert (np.diff(model.objective_) <= 0).all()
+
+
+def test_the_contract_holds_for_the_logistic_loss():
+    check_contract(
+        CostSensitiveTreeClassifier(0.05, max_depth=2, max_iter=5, loss="logistic"), rows=4
+    )
+
+
+@pytest.mark.parametrize(("kind", "lost"), [("squared", squared_loss), ("logistic", log_loss)])
+def test_each_loss_prunes_by_itself(kind, lost):
+    V, w = make(17)
+    Y, sizes = np.where(w > 0, 1.0, -1.0)[:, None], set()
+    for seed in range(20, 23):
+        X, y = make(seed)
+        model = CostSensitiveTreeClassifier(0.01, max_depth=4, validation_fraction=None, loss=kind)
+        full = clone(model).fit(X, y > 0)
+        pruned = full.pruned(V, w > 0)
+        now = model.fit(X, y > 0, validation=(V, w > 0))
+        np.testing.assert_array_equal(now.policy_.tree.upper, pruned.policy_.tree.upper)
+        # Nodes speak in units of the loss; the slope of the calibration is outside.
+        told = [m.policy_.scaled(1.0).batch(V).raw.reshape(len(V), 1) for m in (pruned, full)]
+        below, above = (lost(raw, Y).sum() for raw in told)
+        assert below <= above
+        sizes.add(full.policy_.tree.n_nodes - pruned.policy_.tree.n_nodes)
+    assert max(sizes) > 0
 
 
 @pytest.mark.parametrize("solver", ["block", "joint"])
@@ -185,6 +237,7 @@ def test_bad_validation_rows_are_refused(validation, message):
         ({"lam": -1}, "'lam' parameter"),
         ({"solver": "newton"}, "'solver' parameter"),
         ({"tau": 0}, "'tau' parameter"),
+        ({"loss": "logistic"}, "'loss' parameter"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):

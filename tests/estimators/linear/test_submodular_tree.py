@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
+from tests.naive import linear as naive
 from worthwhile import Costs, SubmodularTreeClassifier, SubmodularTreeRegressor
 from worthwhile.core.linear.rows import linear_outputs
 from worthwhile.estimators.linear import _astc_grow as _linear_grow
@@ -40,6 +41,46 @@ def path_bills(model):
 
 def test_contract_of_soft_trees():
     check_contract(SubmodularTreeRegressor(6, max_depth=3, min_weight=5, routing="soft"), rows=4)
+
+
+@pytest.mark.parametrize("engine", ["moments", "qr"])
+@given(seed=st.integers(0, 10_000), budget=st.integers(0, 6))
+@settings(max_examples=10, deadline=None)
+def test_the_papers_preset_is_algorithm_1_to_the_letter(engine, seed, budget):
+    X, y = make(seed, n=120)
+    model = SubmodularTreeRegressor(
+        budget, costs=PRICES, max_depth=3, preset="paper", engine=engine, certify=False
+    ).fit(X, y)
+    tree, expected = model.policy_.tree, naive.algorithm_1(X, y, PRICES, budget, 3)
+    assert tree.n_nodes == 7
+    for k, (features, beta) in expected.items():
+        own = tree.own(k).tolist()
+        assert sorted(own) == sorted(features)
+        slopes = tree.coefficient[tree.start[k] : tree.start[k + 1], 0]
+        np.testing.assert_allclose(
+            slopes, beta[[features.index(a) for a in own]], rtol=1e-6, atol=1e-8
+        )
+
+
+def test_the_papers_preset_spends_more_than_its_budget_by_one_purchase():
+    X, y = make(3)
+    for preset, most in (("default", 2), ("paper", 7)):
+        model = SubmodularTreeRegressor(2, costs=PRICES, max_depth=1, preset=preset).fit(X, y)
+        assert 0 < model.cost(X).max() <= most
+    assert model.cost(X).max() > 2
+
+
+def test_the_papers_preset_takes_classes_weights_and_soft_routing():
+    X, y = make(4)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    model = SubmodularTreeClassifier(
+        2, costs=PRICES, max_depth=3, preset="paper", routing="soft", tau=1.0
+    )
+    whole = np.random.default_rng(0).integers(1, 3, len(X))
+    weighted = model.fit(X, labels, sample_weight=whole).predict(X)
+    assert np.mean(weighted == labels) > 0.6
+    repeated = np.repeat(np.arange(len(X)), whole)
+    np.testing.assert_array_equal(model.fit(X[repeated], labels[repeated]).predict(X), weighted)
 
 
 @given(st.integers(0, 10_000), st.integers(0, 8), st.sampled_from(["hard", "soft"]))
@@ -266,6 +307,7 @@ def test_trace_and_grid_run_from_cheap_to_dear():
         ({"routing": "warm"}, "'routing' parameter"),
         ({"tau": 0}, "'tau' parameter"),
         ({"engine": "svd"}, "'engine' parameter"),
+        ({"preset": "authors"}, "'preset' parameter"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):

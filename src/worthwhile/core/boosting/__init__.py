@@ -1,7 +1,8 @@
 """Kernels that grow boosted trees, in the order data flows through them.
 
 1. Values become codes: ``binning`` (quantile bins and thresholds), ``layout`` (where features lie
-   in the code matrix), ``stored_states`` (codes in files, of rows that are never all in memory).
+   in the code matrix), ``stored_columns`` and ``stored_states`` (numbers and codes in files, of rows
+   that are never all in memory).
 2. Scores become integers: ``gradients`` (of the built-in losses), ``lambdarank`` (of pairs of
    documents), ``rounding`` (to nearest, on a power-of-two scale), ``rounded_gradients`` (both in
    one pass).

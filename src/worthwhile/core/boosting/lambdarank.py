@@ -145,7 +145,11 @@ def lambda_gradients(
     return loss
 
 
-def cut_into_parts(bounds):
-    """Numbers of queries where parts begin, and the end: about ``PART`` documents in each."""
-    wanted = np.arange(0, int(bounds[-1]), PART)
-    return np.unique(np.append(np.searchsorted(bounds, wanted), len(bounds) - 1)).tolist()
+def cut_into_parts(bounds, before=0):
+    """Numbers of queries where parts begin, and the end: about ``PART`` documents in each.
+
+    ``before``: documents of others that come first; parts are those of all.
+    """
+    wanted = np.arange(-before % PART, int(bounds[-1]), PART)
+    starts = np.searchsorted(bounds, wanted)
+    return np.unique(np.concatenate([[0], starts, [len(bounds) - 1]])).tolist()

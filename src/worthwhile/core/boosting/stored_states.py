@@ -7,23 +7,21 @@ When all are, and with them the layout, the words are put together from the stat
 
 from __future__ import annotations
 
-import os
 import tempfile
 
 import numpy as np
 
 from worthwhile.core.boosting.binning import encode
 from worthwhile.core.boosting.layout import FEATURE, STRIDE, UP
+from worthwhile.core.boosting.stored_columns import StoredColumns, reserve
 from worthwhile.core.dtypes import BLOCK, CODE, WORD
 
 STRETCH = 1 << 20
 """Rows whose words are put together at a time."""
 
 
-class StoredStates:
-    """States of some rows, feature after feature, in a file that vanishes with this object.
-
-    To be read like a matrix (n, d), where only some of its rows and columns are ever asked for.
+class StoredStates(StoredColumns):
+    """States of some rows, feature after feature.
 
     Parameters
     ----------
@@ -34,38 +32,13 @@ class StoredStates:
     """
 
     def __init__(self, n_rows, n_features, folder=None):
-        self.shape = (n_rows, n_features)
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-        _reserve(self._file, n_rows * n_features, folder)
-
-    def __len__(self):
-        return self.shape[0]
+        super().__init__(n_rows, n_features, CODE, folder)
 
     def put(self, feature, values, thresholds, count):
         """Encode the values (n,) of a feature with so many bins."""
         states = np.zeros(len(values), dtype=CODE)
         encode(values, thresholds, count, 1, states)
-        view = memoryview(states)
-        offset = feature * self.shape[0]
-        while len(view):
-            done = os.pwrite(self._file.fileno(), view, offset)
-            view, offset = view[done:], offset + done
-
-    def part(self, feature, start, stop):
-        """States of rows ``start..stop`` of a feature."""
-        found = np.empty(stop - start, dtype=CODE)
-        offset = feature * self.shape[0] + start
-        if len(found) and os.preadv(self._file.fileno(), [found], offset) != len(found):
-            raise OSError("a file of codes was cut while it was in use.")
-        return found
-
-    def __getitem__(self, key):
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        start, stop, step = rows.indices(len(self))
-        wanted = np.arange(self.shape[1])[columns]
-        found = [self.part(feature, start, max(start, stop))[::step] for feature in wanted]
-        count = len(range(start, stop, step))
-        return np.stack(found, axis=1) if found else np.empty((count, 0), dtype=CODE)
+        self.write(feature, 0, states)
 
     def words(self, layout, threads, folder=None):
         """The code words (blocks, n), in a file that is mapped into memory and vanishes with them."""
@@ -93,20 +66,6 @@ def _map(shape, folder):
     if count == 0:
         return np.zeros(shape, dtype=CODE)
     with tempfile.TemporaryFile(dir=folder) as file:
-        _reserve(file, count, folder)
+        reserve(file, count, folder)
         mapped = np.memmap(file, dtype=CODE, mode="r+", shape=shape)
     return mapped.view(np.ndarray)
-
-
-def _reserve(file, count, folder):
-    """Take the room on the disk now: a full disk under a mapped file would end the process."""
-    try:
-        if hasattr(os, "posix_fallocate") and count:
-            os.posix_fallocate(file.fileno(), 0, count)
-        else:
-            file.truncate(count)
-    except OSError as error:
-        raise OSError(
-            f"no room for {count / 2**30:.1f} GiB of codes in {folder or tempfile.gettempdir()} "
-            f"({error.strerror}): give folder= of ParquetTable, or TMPDIR, where there is."
-        ) from error

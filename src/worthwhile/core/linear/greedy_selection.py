@@ -257,10 +257,10 @@ def select(
     ----------
     engine : MomentsEngine or QREngine
     prices : FlatCosts or SharedPrices
-    budget : int, quanta; never exceeded
-    on_overflow : {"skip", "stop"}
-        What to do when the best choice does not fit: go on with the best that fits, or end. What
-        "stop" takes is a prefix of what "skip" takes.
+    budget : int, quanta
+    on_overflow : {"skip", "stop", "exceed"}
+        What to do when the best choice does not fit: go on with the best that fits, end, or take it and
+        end, which exceeds the budget. What "stop" takes is a prefix of what the others take.
     """
     search = _Search(engine, prices, budget)
     search.take_free()
@@ -271,12 +271,15 @@ def select(
             prefix = (len(search.features), search.spent)
             if on_overflow == "stop":
                 break
-            continue
+            if on_overflow == "skip":
+                continue
         if not members:
             break
         for member in members:
             search.take(member, likely)
         search.take_free()
+        if search.spent > budget:
+            break
     prefix = prefix or (len(search.features), search.spent)
     features = np.array(search.features, dtype=np.int64)
     return Selection(features, np.array(search.fit), search.spent, *prefix, search.pivot)

@@ -192,7 +192,7 @@ def sibling(parent, child, rows: WeightedRows, run: Run = in_order):
 
 @dataclass(frozen=True)
 class Centred:
-    """Moments about the node's own means.
+    """Moments about the node's own means, or (``own=False``) about the shift and 0 as they are.
 
     Attributes
     ----------
@@ -216,21 +216,21 @@ class Centred:
     about_shift: np.ndarray
 
     @classmethod
-    def of(cls, M, d):
+    def of(cls, M, d, own=True):
         """From the full moments."""
-        return cls._make(np.diagonal(M).copy(), M[:, d:], d, M[:d, :d])
+        return cls._make(np.diagonal(M).copy(), M[:, d:], d, M[:d, :d], own)
 
     @classmethod
-    def of_border(cls, diagonal, border, d):
+    def of_border(cls, diagonal, border, d, own=True):
         """From the border alone; Gram columns come later through :meth:`centre_columns`."""
-        return cls._make(diagonal, border, d, None)
+        return cls._make(diagonal, border, d, None, own)
 
     @classmethod
-    def _make(cls, diagonal, border, d, second):
+    def _make(cls, diagonal, border, d, second, own):
         weight = float(border[d, 0])
         if weight <= 0.0:
             weight = 1.0
-        x_mean, y_mean = border[:d, 0] / weight, border[d + 1 :, 0] / weight
+        x_mean, y_mean = (own * border[rows, 0] / weight for rows in (slice(d), slice(d + 1, None)))
         cross = border[:d, 1:] - weight * np.outer(x_mean, y_mean)
         square = np.maximum(diagonal[:d] - weight * x_mean**2, 0.0)
         y_square = np.maximum(diagonal[d + 1 :] - weight * y_mean**2, 0.0)

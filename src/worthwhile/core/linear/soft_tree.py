@@ -28,6 +28,40 @@ def squared_error(F, Y, i, k):
     return error
 
 
+@kernel(inline=True)
+def walk_down(F, i, weight, theta, direction, upper, lower, p, s, sums):
+    """Weights p with which row i gets to the nodes, its shares s going up; where it ends adds to sums[2]."""
+    p[0] = weight
+    for k in range(F.shape[1]):
+        if upper[k] < 0 and lower[k] < 0:
+            sums[2, k] += p[k]
+            continue
+        s[k] = share_up(F, i, k, direction, theta[k])
+        if upper[k] >= 0:
+            p[upper[k]] = p[k] * s[k]
+        else:
+            sums[2, k] += p[k] * s[k]
+        if lower[k] >= 0:
+            p[lower[k]] = p[k] * (1.0 - s[k])
+        else:
+            sums[2, k] += p[k] * (1.0 - s[k])
+
+
+@kernel(inline=True)
+def walk_up(loss, upper, lower, cost, p, s, value, steep, sums):
+    """What a row is worth at each node and below, and its derivative by the score there; by theta in sums[1]."""
+    for k in range(loss.shape[0] - 1, -1, -1):
+        steep[k] = 0.0
+        if upper[k] < 0 and lower[k] < 0:
+            value[k] = loss[k] + cost[k]
+            continue
+        up = value[upper[k]] if upper[k] >= 0 else cost[k]
+        low = value[lower[k]] if lower[k] >= 0 else cost[k]
+        value[k] = loss[k] + s[k] * up + (1.0 - s[k]) * low
+        steep[k] = s[k] * (1.0 - s[k]) * (up - low)
+        sums[1, k] -= p[k] * steep[k]
+
+
 @kernel(
     "void(float64[:,:,::1], float64[:,::1], float64[::1], float64[::1], float64[::1], int32[::1], int32[::1], "
     "float64[::1], float64[:,:,::1], float64[:,::1])"
@@ -50,38 +84,15 @@ def soft_pass(F, Y, weight, theta, direction, upper, lower, cost, gradient, sums
     """
     n, K, m = F.shape
     sums[:] = 0.0
-    # One scratch row per node: probability of getting here, of going up, and the value below.
-    p = np.empty(K)
-    s = np.empty(K)
-    value = np.empty(K)
+    p, s, loss, value, steep = np.empty(K), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     for i in range(n):
-        p[0] = weight[i]
+        walk_down(F, i, weight[i], theta, direction, upper, lower, p, s, sums)
         for k in range(K):
-            if upper[k] < 0 and lower[k] < 0:
-                sums[2, k] += p[k]
-                continue
-            s[k] = share_up(F, i, k, direction, theta[k])
-            if upper[k] >= 0:
-                p[upper[k]] = p[k] * s[k]
-            else:
-                sums[2, k] += p[k] * s[k]
-            if lower[k] >= 0:
-                p[lower[k]] = p[k] * (1.0 - s[k])
-            else:
-                sums[2, k] += p[k] * (1.0 - s[k])
-        for k in range(K - 1, -1, -1):
-            loss = squared_error(F, Y, i, k)
-            steep = 0.0
-            if upper[k] < 0 and lower[k] < 0:
-                value[k] = loss + cost[k]
-            else:
-                up = value[upper[k]] if upper[k] >= 0 else cost[k]
-                low = value[lower[k]] if lower[k] >= 0 else cost[k]
-                value[k] = loss + s[k] * up + (1.0 - s[k]) * low
-                steep = s[k] * (1.0 - s[k]) * (up - low)
-                sums[1, k] -= p[k] * steep
+            loss[k] = squared_error(F, Y, i, k)
+        walk_up(loss, upper, lower, cost, p, s, value, steep, sums)
+        for k in range(K):
             for c in range(m):
-                gradient[i, k, c] = p[k] * (2.0 * (F[i, k, c] - Y[i, c]) + steep * direction[c])
+                gradient[i, k, c] = p[k] * (2.0 * (F[i, k, c] - Y[i, c]) + steep[k] * direction[c])
         sums[0, 0] += weight[i] * value[0]
 
 

@@ -178,7 +178,8 @@ def walk_limited(
         used = n_trees if evaluation == 0 else min(n_trees, money // evaluation)
         money -= used * evaluation
         evaluated[row] = used
-        at[:used] = root[:used]
+        for tree in range(used):  # an array assigned to another takes two seconds longer to compile
+            at[tree] = root[tree]
         n_wanted = -1
         while n_wanted != 0:
             n_wanted = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 
 from worthwhile.costs import as_floats
+from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
 
 GAP = 0.2
@@ -42,6 +44,9 @@ TOWARDS_0 = 1 / 32
 SAMPLE = 2000
 """Rows that bills are looked at with."""
 
+AUTO_FITS, AUTO_ROWS, AUTO_STEP = 16, 600, 0.08
+"""Models and rows that "auto" looks for bills with, at most, and how far apart those are that it chooses from."""
+
 
 def sample(X: Any, y: Any, most: int = SAMPLE) -> tuple[Any, Any]:
     """At most so many evenly spaced rows with their targets."""
@@ -50,14 +55,31 @@ def sample(X: Any, y: Any, most: int = SAMPLE) -> tuple[Any, Any]:
     return _safe_indexing(X, rows), _safe_indexing(y, rows)
 
 
+def seeded(estimator: Any) -> Any:
+    """A copy to look at trade-offs with: of one seed, so that only these make its models differ."""
+    twin = clone(estimator)
+    if twin.get_params(deep=False).get("random_state", 0) is None:
+        twin.set_params(random_state=0)
+    return twin
+
+
 def bill_of(estimator: Any, X: Any, y: Any, name: str) -> Callable[[Any], float]:
     """Mean bill of the estimator fitted to some rows, by the value of one parameter."""
 
     def bill(value: Any) -> float:
-        model = clone(estimator).set_params(**{name: value}).fit(X, y)
+        model = seeded(estimator).set_params(**{name: value}).fit(X, y)
         return float(model.cost(X).mean())
 
     return bill
+
+
+def present(X: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+    """At most ``AUTO_ROWS`` rows that are there: one without weight is not."""
+    if weight is not None:
+        rows = np.flatnonzero(np.asarray(weight))
+        X, y = indexable(X, y)
+        X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
+    return sample(X, y, AUTO_ROWS)
 
 
 def mean_bill(policy: Policy, X: Any) -> float:
@@ -87,8 +109,45 @@ class _Gap:
         return wide and self.tries < FEW_TRIES
 
 
+def few_covering(bill: Callable[[float], float], values: Sequence[float]) -> list[float]:
+    """Values for "auto" to choose from: those given, and of a covering those with clearly other bills.
+
+    Parameters
+    ----------
+    bill, values
+        As for :func:`covering`.
+
+    Examples
+    --------
+    >>> bills = {1.0: 0.0, 0.5: 5.0, 0.1: 9.0, 0.0: 10.0}
+    >>> bill = lambda lam: next(b for known, b in bills.items() if lam >= known)
+    >>> [round(lam, 2) for lam in few_covering(bill, [1.0, 0.0])]
+    [1.0, 0.65, 0.42, 0.0]
+    """
+    known = dict[float, float]()
+
+    def look(value: float) -> float:
+        if value not in known:
+            known[value] = bill(value)
+        return known[value]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WorthwhileWarning)
+        found = covering(look, values, AUTO_FITS, thorough=False)
+    dearest, kept = max(known.values()), [float(value) for value in values]
+    for value in found:
+        apart = min(abs(known[one] - known[value]) for one in kept)
+        if apart > min(AUTO_STEP * dearest, RATIO * known[value]):
+            kept.append(value)
+    return sorted(kept, reverse=kept[0] > kept[len(values) - 1])
+
+
 def covering(
-    bill: Callable[[float], float], values: Sequence[float], most: int = MOST_FITS
+    bill: Callable[[float], float],
+    values: Sequence[float],
+    most: int = MOST_FITS,
+    *,
+    thorough: bool = True,
 ) -> list[float]:
     """Values of a parameter whose bills leave no hole that a model could fill.
 
@@ -100,6 +159,8 @@ def covering(
         smaller numbers.
     most : int
         Models to look at, at most.
+    thorough : bool
+        Whether neighbours by bill that are none by value are looked between as well, with further models.
 
     Returns
     -------
@@ -139,7 +200,8 @@ def covering(
     found = [order[0]]
     while found[-1] in rank:
         found.append(rank[found[-1]].dear)
-    return _by_bill(bill, _distinct(found, known, dearest), known)
+    apart = _distinct(found, known, dearest)
+    return _by_bill(bill, apart, known) if thorough else apart
 
 
 def _by_bill(

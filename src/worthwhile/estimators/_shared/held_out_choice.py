@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from worthwhile.costs import Errors
 from worthwhile.estimators._shared.choosing import one_standard_error
+from worthwhile.estimators._shared.covering import seeded
 from worthwhile.estimators._shared.validation import fold_rows
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.exceptions import WorthwhileWarning
@@ -80,7 +81,7 @@ def choose_point(
             counts.append(np.ones(len(judge[1])) if held is None else count[held])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorthwhileWarning)
-            models = (fit_all or _fit_each)(clone(estimator), points, *rows, **more)
+            models = (fit_all or _fit_each)(seeded(estimator), points, *rows, **more)
             for k, model in enumerate(models):
                 losses[k].append(row_losses(model, judge[0], judge[1], errors))
                 bills[k].append(float(model.cost(judge[0]).sum()))

@@ -27,6 +27,16 @@ FLOATS = (np.float64, np.float32)
 # Given --------------------------------------------------------------------------------------------
 
 
+class ReadElsewhere:
+    """Validation rows that other processes have read and checked: here there is only their number."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+
 def read_validation(
     estimator: Any, validation: Any, *, dtype: Any = FLOATS, outputs: tuple[int, ...] = ()
 ) -> tuple[Array, Array]:
@@ -86,14 +96,8 @@ def _check_parts(validation: Any, count: int, wanted: str) -> None:
 def _read(
     estimator: Any, X: Any, y: Any, dtype: Any, outputs: tuple[int, ...]
 ) -> tuple[Array, Array]:
-    with _named():
-        if estimator._encoding is not None:
-            X = estimator._encoding.read(X)
-        else:
-            X = validate_data(
-                estimator, dense(X), reset=False, ensure_all_finite="allow-nan",
-                dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
-            )  # fmt: skip
+    if not isinstance(X, ReadElsewhere):
+        X = read_validation_table(estimator, X, dtype=dtype)
     y = np.asarray(y)
     if y.shape != (len(X), *outputs):
         raise ValueError(
@@ -106,6 +110,19 @@ def _read(
     if not np.isfinite(y).all():
         raise ValueError("validation has a target that is not finite: leave such rows out.")
     return X, y
+
+
+def read_validation_table(estimator: Any, X: Any, *, dtype: Any = FLOATS) -> Array:
+    """Check the columns of validation rows; they become numbers."""
+    with _named():
+        if estimator._encoding is not None:
+            coded: Array = estimator._encoding.read(X)
+            return coded
+        checked: Array = validate_data(
+            estimator, dense(X), reset=False, ensure_all_finite="allow-nan",
+            dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
+        )  # fmt: skip
+        return checked
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from worthwhile.columns.parquet import ParquetTable
 from worthwhile.core.boosting.leaves import add_values
 from worthwhile.core.boosting.team_grower import TeamGrower
+from worthwhile.core.collective import Collective
 from worthwhile.core.compile import say_if_cold
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
@@ -114,6 +115,24 @@ class Miser(MiserParameters, ABC):
             return lambda raw: float(scoring(y, raw[:, 0] if raw.shape[1] == 1 else raw))
         base = np.zeros(loss.n_outputs)
         return lambda raw: -loss.mean(np.ascontiguousarray(raw.T), base, self._threads)
+
+    def _score_among(self, training: Training, loss: Loss, everybody: Collective) -> Score:
+        """The score of the rows that all ranks hold out, where it is no mean over rows."""
+        y, qid = training.y_held, training.qid_held
+        assert y is not None
+        if everybody.size == 1 or not (callable(self.scoring) or self.scoring == "ndcg"):
+            return self._score_of(y, loss, qid)
+        y = np.concatenate(everybody.gather(y))
+        qid = None if qid is None else np.concatenate(everybody.gather(qid))
+        score = self._score_of(y, loss, qid)
+
+        def together(raw: Floats) -> float:
+            whole = np.concatenate(everybody.gather(raw))
+            # A function of the user's own is asked once: it may not be the same everywhere.
+            found = [score(whole) if everybody.rank == 0 else 0.0]
+            return float(everybody.gather(np.array(found))[0][0])
+
+        return together
 
     # Fitting --------------------------------------------------------------------------------------
 
@@ -233,7 +252,7 @@ class Miser(MiserParameters, ABC):
             if training.y_held is not None:
                 held_loss = self._loss_of(training.y_held, training.weight_held, training.qid_held)
                 held_loss.join(threads.collective)
-                score = self._score_of(training.y_held, held_loss, training.qid_held)
+                score = self._score_among(training, held_loss, threads.collective)
                 held = (held_loss, score)
             before = None
             if earlier is not None:

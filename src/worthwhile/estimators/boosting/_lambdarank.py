@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from worthwhile.core.boosting import lambdarank as lambdas
+from worthwhile.core.collective import Collective
 from worthwhile.core.queries import Queries
 from worthwhile.core.threads import Threads
 from worthwhile.estimators.boosting.losses import Loss
@@ -46,18 +47,26 @@ class LambdaRank(Loss):
     """
 
     def __init__(self, y: Floats, queries: Queries, weight: Floats, k: int = 5) -> None:
-        super().__init__(y, weight)
-        if not (self.y >= 0).all() or (self.y > 60).any():
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        if not (y >= 0).all() or (y > 60).any():
             raise ValueError(
                 "y has a grade below 0 or above 60: loss='lambdarank' takes grades such as 0 to 4."
             )
         self.queries, self.k = queries, k
-        self._gain: Floats = queries.sorted(np.exp2(self.y) - 1.0)
-        self._weight: Floats = queries.sorted(self.weight) if len(self.weight) else self.weight
+        self._gain: Floats = queries.sorted(np.exp2(y) - 1.0)
         self._best, deep = self._best_dcg(k), self._best_dcg(CUT)
         self._inverse = np.divide(1.0, deep, out=np.zeros(len(deep)), where=deep > 0)
-        self._parts = lambdas.cut_into_parts(queries.bounds)
         self._curvature: Floats = np.empty(0)
+        super().__init__(y, weight)
+        self._weight: Floats = queries.sorted(self.weight) if len(self.weight) else self.weight
+
+    def join(self, collective: Collective) -> None:
+        """Let the queries of other ranks count too; those of this one are whole."""
+        super().join(collective)
+        documents = collective.gather(np.array([len(self.y)]))
+        before = sum(int(n[0]) for n in documents[: collective.rank])
+        self._parts = lambdas.cut_into_parts(self.queries.bounds, before)
+        self._ranked = int(collective.sum(np.array([(self._inverse > 0).sum()]))[0])
 
     def _best_dcg(self, depth: int) -> Floats:
         best = np.zeros(len(self.queries))
@@ -90,7 +99,7 @@ class LambdaRank(Loss):
         if filled:
             out[0] = queries.restored(gradient)
             self._curvature = queries.restored(curvature) + LEAST_CURVATURE
-        return math.fsum(losses) / max(1, int((self._inverse > 0).sum()))
+        return self._everybody.fsum(losses) / max(1, self._ranked)
 
     def curvature(self, gradient: Floats, threads: Threads) -> Floats:
         """The curvatures that belong to the last gradients."""

@@ -96,6 +96,14 @@ def find_bins_with(
     missing = bins.missing.copy()
     for other in others:
         if other.dtype.kind == "f":
-            missing |= threads.collective.max(np.isnan(np.asarray(other)).any(axis=0))
+            missing |= threads.collective.max(_has_missing(other))
         bins = bins.with_codes(other, threads)
     return replace(bins, missing=missing)
+
+
+def _has_missing(X: Any) -> npt.NDArray[np.bool_]:
+    """Which columns of a matrix, in memory or in a file, have missing values."""
+    if isinstance(X, np.ndarray):
+        found: npt.NDArray[np.bool_] = np.any(np.isnan(X), axis=0)
+        return found
+    return np.array([np.isnan(X.part(c, 0, len(X))).any() for c in range(X.shape[1])], dtype=bool)

@@ -24,7 +24,7 @@ from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import MOST_STAGES, Training
 from worthwhile.estimators.budget._forests import Shape, Table
-from worthwhile.estimators.budget._mixing import Mix, mix_lines
+from worthwhile.estimators.budget._mixing import Mix, bounds_of_pairs, mix_lines
 from worthwhile.estimators.budget._payoff import Classes, Payoff
 from worthwhile.estimators.budget._stages import Stages
 from worthwhile.policy.base import Policy
@@ -142,7 +142,8 @@ class BudgetModel(TrainingParameters, CostAware):
             return alone
         # Where errors have prices, what is dearer than the line of the least total is not worth it.
         count = int(np.argmin(lines["total"])) + 1 if "total" in lines else len(lines)
-        bound, score = (lines[name].to_numpy()[:count] for name in ("bound", "score"))
+        bound = bounds_of_pairs(lines["cost"], lines["cost_error"], self.confidence)[:count]
+        score = lines["score"].to_numpy()[:count]
         found = mix_lines(bound, score, as_float(limit))
         return alone if found is None or found.of(score) <= score[point] else found
 

@@ -25,6 +25,7 @@ from worthwhile.estimators.budget._promise import (
     deal_folds,
     promise,
     smoothed,
+    thinned,
 )
 from worthwhile.estimators.budget._search import Columns, Search, Shop
 from worthwhile.estimators.budget._stages import Stages
@@ -86,9 +87,9 @@ class Training:
         self._folds: list[tuple[Array, Workshop]] = []
         if not cross_validated or not LEAST_ROWS <= table.n_rows <= MOST_ROWS:
             return
-        # Kinds of forests are taken over and there are fewer trees: a fold costs half as much.
+        # Kinds of forests are taken over and there are fewer trees: a fold costs a third as much.
         shape = shape._replace(
-            n_trees=-(-shape.n_trees * 2 // 3), search_trees=shape.search_trees // 2,
+            n_trees=min(shape.n_trees, max(16, shape.n_trees // 2)), search_trees=shape.search_trees // 2,
             search_rows=shape.search_rows // 2, styles=self._own.styles,
         )  # fmt: skip
         for rows, n_pool in deal_folds(table.slot, shape.seed):
@@ -118,7 +119,8 @@ class Training:
         order = np.argsort(said.bill, kind="stable")
         said = said.some(order)
         said = replace(said, score=smoothed(said.score))
-        return Fitted(self._own.join(own, points.some(order)), said)
+        lines = thinned(said, payoff.in_money)
+        return Fitted(self._own.join(own, points.some(order[lines])), said.some(lines))
 
 
 class Workshop:

@@ -32,11 +32,11 @@ PRIOR = 10.0
 CAUTION = 0.5
 """Standard errors by which estimates are lowered."""
 
-STOPS = 0.02
+STOPS = 0.03
 """Chance that a case has to end where it is: so what tells more is bought first, whatever follows."""
 
-RATES = 24
-"""Worths of money for which choices are made, besides none."""
+RATES, CAPS = 12, 6
+"""Worths of money for which choices are made, besides none, and prices up to which sets are allowed."""
 
 GAP, ROUNDS = 0.1, 4
 """Where mean bills of neighbours differ by more than this share, worths between theirs are tried, so often."""
@@ -156,7 +156,7 @@ class Induction:
         prices = np.unique(self.price[self.price > 0])
         if not len(prices):
             return np.zeros(1)
-        chosen = np.unique(np.geomspace(1, len(prices), 14).round().astype(int)) - 1
+        chosen = np.unique(np.geomspace(1, len(prices), CAPS).round().astype(int)) - 1
         return np.append(0.0, prices[chosen])
 
     def _solve(self, rate: float, cap: float) -> tuple[Array, float, float]:

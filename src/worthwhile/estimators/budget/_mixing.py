@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,16 @@ class Mix(NamedTuple):
         Of standard errors it is a bound: those of two lines are not independent.
         """
         return (1 - self.share) * values[self.first] + self.share * values[self.second]
+
+
+def bounds_of_pairs(cost: Any, error: Any, confidence: float) -> Floats:
+    """What the mean bills of lines stay below, to mix two of them that were chosen by their figures.
+
+    The hull picks lines that look cheap by chance. So both bounds have to hold at once, and no line
+    counts as cheaper than what a cheaper one may cost.
+    """
+    sure = NormalDist().inv_cdf((1 + confidence) / 2)
+    return np.maximum.accumulate(np.asarray(cost) + sure * np.asarray(error))
 
 
 def hull(bound: Floats, score: Floats) -> list[int]:

@@ -23,6 +23,9 @@ TRIAL_ROWS, TRIAL_TREES = 2000, 12
 ALL_TRIALS = 100_000
 """Rows of the trials of all sets together: where there are few sets, each may have more."""
 
+FEW_SETS = 16
+"""Up to so many sets each has trials of its own; of more, one of about every size."""
+
 ROWS_PER_COLUMN = 1500
 """A tree on few columns needs no more rows than so many for each, and for one more."""
 
@@ -41,29 +44,57 @@ def grow_nodes(
     table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads
 ) -> list[Node]:
     """A forest for each set, side by side."""
-    most = max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
-    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:most])
-    trial = table.part(rows) if len(rows) < table.n_rows else table
-    judge = payoff.part(rows)
-
-    def suited(order: list[int]) -> Style:
-        """The kind with the best score."""
-        if shape.styles:
-            return shape.styles[min(shape.styles, key=lambda size: abs(size - len(order)))]
-        size, scores = sample_size(trial.n_rows, trial.n_rows), []
-        for style in _styles(len(order)):
-            votes = trial.votes(order, style, TRIAL_TREES, size, shape.seed)
-            scores.append(float(np.average(judge.mixed(votes), weights=judge.weight)))
-        return _styles(len(order))[int(np.argmax(scores))]
+    if shape.styles:
+        kinds = {columns: _nearest(shape.styles, len(columns)) for columns in sets}
+    else:
+        kinds = find_styles(table, payoff, sets, shape, threads)
 
     def grown(columns: Columns) -> Node:
         order = sorted(columns)
-        style = suited(order)
         size = sample_size(table.n_pool, ROWS_PER_COLUMN * (len(order) + 1))
-        trees, votes = table.forest(order, style, shape.n_trees, size, shape.seed)
-        return Node(columns, trees, votes, style)
+        trees, votes = table.forest(order, kinds[columns], shape.n_trees, size, shape.seed)
+        return Node(columns, trees, votes, kinds[columns])
 
     return list(threads.map(grown, sets))
+
+
+def find_styles(
+    table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads
+) -> dict[Columns, Style]:
+    """The kind of forest with the best score for every set; of many sets, for those of about a size together."""
+    many = len(sets) > FEW_SETS
+    tried: dict[Any, Columns] = {}
+    for columns in sets:
+        tried.setdefault(_likeness(columns, many), columns)
+    jobs = [
+        (key, columns, style) for key, columns in tried.items() for style in _styles(len(columns))
+    ]
+    most = TRIAL_ROWS if many else max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
+    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:most])
+    trial = table.part(rows) if len(rows) < table.n_rows else table
+    judge, n = payoff.part(rows), sample_size(trial.n_rows, trial.n_rows)
+
+    def score(job: tuple[Any, Columns, Style]) -> float:
+        votes = trial.votes(sorted(job[1]), job[2], TRIAL_TREES, n, shape.seed)
+        return float(np.average(judge.mixed(votes), weights=judge.weight))
+
+    best: dict[Any, tuple[float, Style]] = {}
+    for (key, _, style), worth in zip(jobs, threads.map(score, jobs), strict=True):
+        if key not in best or worth > best[key][0]:
+            best[key] = worth, style
+    return {columns: best[_likeness(columns, many)][1] for columns in sets}
+
+
+def _likeness(columns: Columns, many: bool) -> Any:
+    """What sets have in common that get one kind of forest: about their size, of which kinds depend."""
+    size = len(columns)
+    if not many:
+        return columns
+    return size if size < 5 else round(4 * np.log2(size))
+
+
+def _nearest(styles: dict[int, Style], size: int) -> Style:
+    return styles[min(styles, key=lambda known: abs(known - size))]
 
 
 def usual_styles(nodes: list[Node]) -> dict[int, Style]:

@@ -29,6 +29,10 @@ ENOUGH = 600
 """Rows that are held out at least, if there are so many; then no further fold is made."""
 
 
+NEAR = 0.02
+"""Lines whose bills differ by less than this share say the same: of them the cheapest is listed."""
+
+
 @dataclass(frozen=True)
 class Promise:
     """Mean bill and score of points on new rows, with their standard errors."""
@@ -120,3 +124,18 @@ def smoothed(score: Floats) -> Floats:
     The best of thirty noisy scores flatters; means over neighbours that are not in order do so hardly.
     """
     return np.asarray(isotonic_regression(score), dtype=np.float64)
+
+
+def thinned(said: Promise, in_money: bool) -> list[int]:
+    """Lines that a budget may want, of those in the order of their bills.
+
+    The first and the last always, and that of the least total where errors have prices.
+    """
+    wanted = {0, len(said.bill) - 1}
+    if in_money:
+        wanted.add(int(np.argmin(said.bill - said.score)))
+    kept: list[int] = []
+    for line, bill in enumerate(said.bill.tolist()):
+        if line in wanted or bill > (1 + NEAR) * said.bill[kept[-1]]:
+            kept.append(line)
+    return kept

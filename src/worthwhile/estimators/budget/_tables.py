@@ -8,17 +8,20 @@ import numpy as np
 
 from worthwhile.estimators.budget._cells import Cells
 from worthwhile.estimators.budget._forests import Table, Trees
-from worthwhile.estimators.budget._induction import Induction, Points
+from worthwhile.estimators.budget._induction import Induction, Points, pareto
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.policy.library import Library
 
 
 def join_tables(table: Table, nodes: list[Node], induction: Induction, points: Points) -> Library:
-    """Everything in one set of arrays, without nodes that no point goes to."""
+    """Everything in one set of arrays, without nodes that no point goes to and that are not the best for any price."""
     choice = induction.targets(points)
+    score = np.average(induction.worth, axis=1, weights=induction.payoff.weight)
     used = np.zeros(len(nodes), dtype=bool)
     used[0] = True
     used[np.unique(choice[choice >= 0])] = True
+    # A case whose money or values do not suffice goes to the best set that it can have.
+    used[pareto(induction.price, score)] = True
     number = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
     kept = np.flatnonzero(used).tolist()
     member = np.zeros((len(kept), len(table.codes)), dtype=bool)
@@ -28,7 +31,7 @@ def join_tables(table: Table, nodes: list[Node], induction: Induction, points: P
     cells = np.concatenate([np.arange(first[n], first[n + 1]) for n in kept])
     return Library(
         member=member,
-        score=np.average(induction.worth[kept], axis=1, weights=induction.payoff.weight),
+        score=score[kept],
         prior=table.prior,
         centre=table.centre,
         **_join_forests([nodes[n].trees for n in kept]),

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, budget_quanta
-from worthwhile.estimators._shared.covering import bill_of, covering, sample
+from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, present, sample
 from worthwhile.estimators._shared.deprecation import once, with_old_names
 from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
@@ -90,13 +90,12 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
     bootstrap : bool or "auto", default="auto"
         Whether each tree sees a bootstrap sample, as in the paper. "auto": see ``criterion``.
     free_on_path : bool, default=False
-        Charge a split for features, and groups, that the path to the node has bought no more than the
-        cheapest feature costs: were they free, trees would never leave their first feature. The
+        Charge a split nothing for features, and groups, that the path to the node has bought. The
         paper charges the full price at every split; bills count a feature once in any case.
     price_power : number or "auto", default="auto"
         Splits are judged by prices to this power: 1 is the paper's forest, which reads cheap
         features as long as they tell anything, whatever the budget; 0 looks at the impurity alone.
-        Bills are not touched. "auto": 1, 1/2, 1/4 or 0, judged by forests of a few trees on rows
+        Bills are not touched. "auto": from 1 to 0, judged by forests of a few trees on rows
         held out: the cheapest within one standard error of the best, or, under a budget, the best.
     preset : {"default", "paper"}, default="default"
         What "auto" stands for. "paper": the forest of the paper, whatever the rows say: its minimax
@@ -253,7 +252,8 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         if self.preset == "paper" or alike or len(X) < SMALLEST_CHOICE:
             return AUTO_POWERS[0]
         quick = clone(self).set_params(n_trees=min(int(self.n_trees), AUTO_TREES))
-        points = [{"price_power": power} for power in AUTO_POWERS]
+        bill = bill_of(quick, *present(X, y, weight), "price_power")
+        points = [{"price_power": power} for power in few_covering(bill, AUTO_POWERS)]
         best = math.isfinite(self._limit)
         return float(choose_point(quick, points, X, y, weight, best=best)["price_power"])
 

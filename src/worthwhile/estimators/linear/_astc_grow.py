@@ -41,6 +41,8 @@ class AstcSettings:
     engine: str
     certify: bool
     min_weight: float
+    literal: bool = False
+    """Algorithm 1 to the letter: rows are centred once for the whole tree, and no node repeats its parent."""
 
 
 @dataclass
@@ -144,10 +146,11 @@ def _resolve_engine(
 def _fit_node(problem: Problem, settings: AstcSettings, place: _Place, run: Run) -> Node:
     weight = _total_weight(place.rows)
     free = len(place.parent.features) if place.parent is not None else 0
-    if place.parent is not None and weight < max(settings.min_weight, 2.0 * (free + 1)):
+    least = 1.0 if settings.literal else max(settings.min_weight, 2.0 * (free + 1))
+    if place.parent is not None and weight < least:
         return replace(place.parent, position=place.position, weight=weight, spent=0, split=False,
                        inherited=True, certificate=None)  # fmt: skip
-    engine, centred = _engine(settings.engine, place, run)
+    engine, centred = _engine(settings, place, run)
     chosen = gr.select(engine, place.prices, settings.budgets[place.position], settings.on_overflow)
     slopes = _coefficients(place, engine, chosen, centred)
     coefficient = slopes * problem.y_scale
@@ -168,22 +171,22 @@ def _total_weight(rows: mo.WeightedRows) -> float:
     return float(np.add.reduce(rows.weight if rows.index is None else rows.weight[rows.index]))
 
 
-def _engine(name: str, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
-    rows, d = place.rows, place.rows.X.shape[1]
-    if name == "qr":
+def _engine(settings: AstcSettings, place: _Place, run: Run) -> tuple[Any, mo.Centred]:
+    rows, d, own = place.rows, place.rows.X.shape[1], not settings.literal
+    if settings.engine == "qr":
         Z = np.vstack([rows.augmented(block) for block in rows.blocks()])
         root = Z[:, d : d + 1].copy()
-        centred = mo.Centred.of_border(np.einsum("ij,ij->j", Z, Z), Z.T @ Z[:, d:], d)
+        centred = mo.Centred.of_border(np.einsum("ij,ij->j", Z, Z), Z.T @ Z[:, d:], d, own)
         Z[:, :d] -= root * centred.x_mean
         Z[:, d + 1 :] -= root * centred.y_mean
         columns = np.asfortranarray(Z[:, :d])
         return QREngine(columns, Z[:, d + 1 :].copy(), centred.about_shift), centred
-    if name == "moments":
-        centred = mo.Centred.of(place.M, d)
+    if settings.engine == "moments":
+        centred = mo.Centred.of(place.M, d, own)
         gram: Any = centred.gram
     else:
         diagonal, border = mo.moment_border(rows, run)
-        centred = mo.Centred.of_border(diagonal, border, d)
+        centred = mo.Centred.of_border(diagonal, border, d, own)
 
         def gram(columns: Ints) -> Floats:
             rows_of_gram: Floats = centred.centre_columns(

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from worthwhile.core.linear import greedy_selection as gr
 from worthwhile.costs import Costs
-from worthwhile.policy.linear_tree_inputs import tree_outputs
+from worthwhile.estimators.linear._cstc_fit import price_terms
+from worthwhile.policy.linear_tree_inputs import all_outputs
 from worthwhile.policy.trees import TreePolicy
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +42,10 @@ class TreeInputs:
 
     def columns(self, X: npt.NDArray[Any]) -> Floats:
         """Outputs of all trees, (n, n_trees)."""
-        out = np.empty((len(X), self.trees.n_trees))
-        for tree in range(self.trees.n_trees):
-            out[:, tree] = tree_outputs(self.trees, tree, X)
-        return out
+        return all_outputs(self.trees, X)
+
+    def terms(self, costs: Costs) -> tuple[Floats, Floats]:
+        """Prices, and which trees (n_trees, T) each is the price of: a feature or a fee that they need."""
+        price, member = price_terms(costs)
+        needs = self.prices.needs.astype(np.float64)
+        return price, (needs @ member > 0).astype(np.float64)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.held_out_choice import choose_point
@@ -33,12 +34,13 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
     """A tree of linear models."""
 
     policy_: LinearTreePolicy
+    trees: Any
     _style = "columns"
     shares_: npt.NDArray[np.float64]
     trace_: pd.DataFrame
 
     def pruned(self, X: Any, y: Any) -> Self:
-        """A copy without the splits that do not lower the squared loss of further rows.
+        """A copy without the splits that do not lower the loss of further rows.
 
         It is what ``fit(..., validation=(X, y))`` makes of the tree; the outputs of its nodes stay as
         they are.
@@ -50,7 +52,9 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
         """
         self._check_fitted()
         twin, policy, rows = copy.copy(self), self._inner_policy, self._read_inner(X)
-        tree, kept = prune(policy.tree, rows, self._as_outputs(y))
+        tree, kept = prune(
+            policy.tree, policy.inputs(rows), self._as_outputs(y), getattr(self, "loss", "squared")
+        )
         twin.policy_, twin.shares_ = policy.with_tree(tree), self.shares_[kept]
         if hasattr(self, "certificates_"):
             twin.certificates_ = self.certificates_.iloc[kept].reset_index(drop=True)
@@ -63,20 +67,30 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
 
     def _like(self) -> Any:
         """A fitted model inside, whose columns these are."""
-        trees = getattr(self, "trees", None)
-        return trees if hasattr(trees, "policy_") else None
+        return self.trees if hasattr(self.trees, "policy_") else None
+
+    def _stored_params(self) -> dict[str, Any]:
+        # The policy holds the trees: a file needs no second copy of their model.
+        return {**self.get_params(deep=False), "trees": None}
+
+    def __sklearn_clone__(self) -> Self:
+        params = {
+            name: value if name == "trees" else clone(value, safe=False)
+            for name, value in self.get_params(deep=False).items()
+        }
+        return type(self)(**params)
 
     def _settle(self, X: Any, y: Any, weight: Any) -> None:
         """Set the trade-off to be used: as given, or for "auto" chosen on rows held out."""
         (name,) = self.trade_off_parameters
         point = {name: getattr(self, name)}
         if isinstance(point[name], str):
-            point = choose_point(self._quick(), self._auto_points(X), X, y, weight)
+            point = choose_point(self._quick(), self._auto_points(X, y, weight), X, y, weight)
         for key, value in point.items():
             setattr(self, f"{key}_", value)
 
     @abstractmethod
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         """Trade-offs that "auto" chooses from."""
 
     def _quick(self) -> Any:

@@ -12,7 +12,12 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import QUANTA_PER_UNIT, Costs
-from worthwhile.estimators.linear._cstc_objective import BLOCK_ROWS, Objective, Topology
+from worthwhile.estimators.linear._cstc_objective import (
+    BLOCK_ROWS,
+    LogisticObjective,
+    Objective,
+    Topology,
+)
 from worthwhile.estimators.linear._cstc_refit import refit, standardise, to_tree
 from worthwhile.estimators.linear._cstc_solver import solve_block, solve_joint, start
 from worthwhile.estimators.linear._targets import Targets
@@ -36,6 +41,7 @@ class CstcSettings:
     max_iter: int = 50
     tau: float = 1.0
     n_jobs: int | None = None
+    loss: str = "squared"
 
 
 def price_terms(costs: Costs) -> tuple[Floats, Floats]:
@@ -75,18 +81,25 @@ def leading_direction(objective: Objective, root: Floats) -> Floats:
 
 
 def fit_tree(
-    X: Any, targets: Targets, costs: Costs, weight: Floats | None, options: CstcSettings
+    X: Any,
+    targets: Targets,
+    terms: tuple[Floats, Floats],
+    weight: Floats | None,
+    options: CstcSettings,
 ) -> tuple[LinearTree, list[float]]:
-    """The fitted, refitted tree before pruning, and the objective after every block."""
+    """The fitted, refitted tree before pruning, and the objective after every block.
+
+    ``terms`` are what has a price: prices and membership of the inputs, as of :func:`price_terms`.
+    """
     X = np.ascontiguousarray(X)
     share = np.full(len(X), 1.0 / len(X)) if weight is None else weight / np.add.reduce(weight)
-    price, member = price_terms(costs)
+    kind = LogisticObjective if options.loss == "logistic" else Objective
     with threadpool_limits(1), Threads(count_threads(options.n_jobs)) as threads:
         mean, _ = mo.column_means(X, weight, threads.map)
         columns = standardise(X, mean, share, BLOCK_ROWS)
-        objective = Objective(
+        objective = kind(
             columns.blocks, targets.Y, share, np.ones(targets.Y.shape[1]),
-            Topology.tree(options.max_depth), price, member, options.lam, options.rho, threads.map,
+            Topology.tree(options.max_depth), *terms, options.lam, options.rho, threads.map,
         )  # fmt: skip
         root = dense_start(objective)
         objective.direction = leading_direction(objective, root) / options.tau

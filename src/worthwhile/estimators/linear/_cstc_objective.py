@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.linear.soft_logistic import LOG_2, soft_logistic
 from worthwhile.core.linear.soft_tree import soft_pass
 from worthwhile.core.threads import Run
 
@@ -116,6 +118,8 @@ class Objective:
 
     soft_pass = staticmethod(soft_pass)
     """The loss of a block of rows and its derivatives."""
+    bend: ClassVar[float] = 2.0
+    """Largest second derivative of the loss by an output: what steps are scaled by."""
 
     def __post_init__(self) -> None:
         self.path = self.topology.on_path()
@@ -177,7 +181,7 @@ class Objective:
     def curvature(self, bounds: Bounds, ends: Floats, reach: Floats) -> Floats:
         """Diagonal of the bound's second derivative, (K, d): what to scale variables by."""
         pull = self.path.T @ (self.lam * ends[:, None] * self.price / bounds.path)
-        return 2.0 * reach[:, None] + self.rho / bounds.weight + self._by_column(pull)
+        return self.bend * reach[:, None] + self.rho / bounds.weight + self._by_column(pull)
 
     def value(
         self, B: Floats, theta: Floats, F: Floats | None = None, bounds: Bounds | None = None,
@@ -213,3 +217,10 @@ class Objective:
         ends = total[2]
         self.add_penalties(G, B, ends, nodes, penalties)
         return float(total[0, 0]) + penalties.l1, G, total[1][nodes], ends
+
+
+class LogisticObjective(Objective):
+    """The same with the log loss of classes, in bits."""
+
+    soft_pass = staticmethod(soft_logistic)
+    bend = 0.25 / LOG_2

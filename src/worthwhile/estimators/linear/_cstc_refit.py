@@ -7,14 +7,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 
 from worthwhile.estimators.linear._astc_grow import weighted_cut
-from worthwhile.estimators.linear._cstc_objective import EPSILON, Objective
+from worthwhile.estimators.linear._cstc_objective import (
+    EPSILON,
+    LogisticObjective,
+    Objective,
+    Topology,
+)
 from worthwhile.estimators.linear._cstc_solver import State
 from worthwhile.estimators.linear._targets import Targets
 from worthwhile.policy.linear_tree import LinearTree
 
 Floats = npt.NDArray[np.float64]
+
+SEPARABLE = 1e-4
+"""Ridge of a log loss without penalties: rows that a plane separates would send it to infinity."""
 
 SMALL = 1e-3
 """Coefficients below this share of the node's largest are noise of the smoothing."""
@@ -58,7 +67,7 @@ def supports(B: Floats) -> npt.NDArray[np.bool_]:
 
 
 def refit(objective: Objective, state: State) -> npt.NDArray[np.bool_]:
-    """Least squares on each node's support, without penalties, on the rows that get there hard.
+    """Each node fitted on its support, without penalties, to the rows that get there hard.
 
     Thresholds move so that the share of rows going up stays. Changes ``state``; returns supports.
     """
@@ -74,8 +83,7 @@ def refit(objective: Objective, state: State) -> npt.NDArray[np.bool_]:
         score = columns @ state.B[used, k] @ objective.direction
         up = score > state.theta[k]
         if len(rows) >= 2 * len(used):
-            root = np.sqrt(objective.weight[rows])[:, None]
-            solution = np.linalg.lstsq(root * columns, root * objective.Y[rows], rcond=1e-9)[0]
+            solution = _without_penalties(objective, columns, rows, state.B[used, k])
             state.B[used, k] = solution
             score = columns @ solution @ objective.direction
             if up.any() and not up.all():
@@ -88,6 +96,36 @@ def refit(objective: Objective, state: State) -> npt.NDArray[np.bool_]:
             if child >= 0:
                 here[int(child)] = part
     return support
+
+
+def _without_penalties(
+    objective: Objective, columns: Floats, rows: npt.NDArray[np.intp], begin: Floats
+) -> Floats:
+    """Coefficients (j, m) of least loss on some columns of some rows."""
+    weight, Y = objective.weight[rows], objective.Y[rows]
+    if isinstance(objective, LogisticObjective):
+        return _least_log_loss(columns, Y, weight / np.add.reduce(weight), begin)
+    root = np.sqrt(weight)[:, None]
+    solution = np.linalg.lstsq(root * columns, root * Y, rcond=1e-9)[0]
+    return np.asarray(solution, dtype=np.float64)
+
+
+def _least_log_loss(columns: Floats, Y: Floats, share: Floats, begin: Floats) -> Floats:
+    """Log loss of one node, by L-BFGS; the last column has ones."""
+    j, m = begin.shape
+    alone = LogisticObjective(
+        [columns], Y, share, np.zeros(m), Topology.tree(1), np.zeros(j - 1), np.eye(j - 1), 0.0, 0.0, map
+    )  # fmt: skip
+    pull = np.full((j, 1, 1), SEPARABLE)
+    pull[-1] = 0.0
+
+    def evaluate(z: Floats) -> tuple[float, Floats]:
+        B = z.reshape(j, 1, m)
+        value, G, _, _ = alone.value(B, np.zeros(1))
+        return value + float(np.add.reduce(pull * B * B, axis=None)) / 2, (G + pull * B).ravel()
+
+    found = minimize(evaluate, begin.ravel(), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x, dtype=np.float64).reshape(j, m)
 
 
 def _gather(blocks: list[Floats], rows: npt.NDArray[np.intp], used: npt.NDArray[np.intp]) -> Floats:

@@ -85,7 +85,7 @@ def _level(
     reach = np.maximum(_reach(objective, ends), 1e-8)
     scale = np.empty((state.B.shape[0], len(nodes), 1))
     scale[:-1, :, 0] = objective.curvature(bounds, ends, reach)[nodes].T
-    scale[-1, :, 0] = 2.0 * reach[nodes]
+    scale[-1, :, 0] = objective.bend * reach[nodes]
     scale = 1.0 / np.sqrt(scale)
     theta_scale = 1.0 / np.sqrt(reach[nodes])
     size = state.B[:, nodes].size

@@ -35,18 +35,38 @@ def pruning_rows(
     return kept, (X[held], y[held]) if len(held) else None
 
 
-def prune(tree: LinearTree, X: Any, Y: Floats) -> tuple[LinearTree, list[int]]:
-    """Cut every split that does not lower the squared loss of the validation rows that reach it.
+def squared_loss(outputs: Floats, Y: Floats) -> Floats:
+    """Of each row."""
+    lost: Floats = np.add.reduce((outputs - Y) ** 2, axis=1)
+    return lost
+
+
+def log_loss(outputs: Floats, Y: Floats) -> Floats:
+    """Of each row: of +-1 for one output, of 0/1 columns for several."""
+    if Y.shape[1] == 1:
+        return np.logaddexp(0.0, -Y[:, 0] * outputs[:, 0])
+    lost: Floats = np.logaddexp.reduce(outputs, axis=1) - np.add.reduce(Y * outputs, axis=1)
+    return lost
+
+
+LOSSES = {"squared": squared_loss, "logistic": log_loss}
+
+
+def prune(
+    tree: LinearTree, X: Any, Y: Floats, kind: str = "squared"
+) -> tuple[LinearTree, list[int]]:
+    """Cut every split that does not lower the loss of the validation rows that reach it.
 
     Splits below which no validation row arrives go too. Also the old numbers of the nodes kept.
     """
+    lost = LOSSES[kind]
     K = tree.n_nodes
     rows: list[npt.NDArray[np.intp]] = [np.arange(0)] * K
     rows[0] = np.arange(len(X))
     loss = np.zeros(K)
     for k in range(K):
         outputs = tree.evaluate(k, X[rows[k]].T[tree.own(k)].T)
-        loss[k] = np.add.reduce((outputs - Y[rows[k]]) ** 2, axis=None)
+        loss[k] = np.add.reduce(lost(outputs, Y[rows[k]]))
         up = tree.score(k, outputs) > tree.threshold[k]
         for child, part in ((tree.upper[k], rows[k][up]), (tree.lower[k], rows[k][~up])):
             if child >= 0:
@@ -57,7 +77,7 @@ def prune(tree: LinearTree, X: Any, Y: Floats) -> tuple[LinearTree, list[int]]:
         if not children:
             continue
         outputs = tree.evaluate(k, X[rows[k]].T[tree.own(k)].T)
-        each = np.add.reduce((outputs - Y[rows[k]]) ** 2, axis=1)
+        each = lost(outputs, Y[rows[k]])
         up = tree.score(k, outputs) > tree.threshold[k]
         stay = sum(
             float(np.add.reduce(each[side]))

@@ -26,7 +26,7 @@ FEW_FITS = 48
 """Models whose bills make a grid of ``lam``, at most."""
 
 
-AUTO_SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.0003)
+AUTO_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0003)
 """What a feature of mean price costs, in units of the variance, where ``lam`` is chosen."""
 
 
@@ -55,6 +55,12 @@ def class_targets(codes: npt.NDArray[np.intp], classes: npt.NDArray[Any]) -> Tar
         Y, kind = (codes[:, None] == np.arange(len(classes))).astype(np.float64), "logits"
     m = Y.shape[1]
     return Targets(Y, np.zeros(m), np.ones(m), Output(kind, classes))
+
+
+def centred_targets(targets: Targets, weight: Floats | None) -> Targets:
+    """The same with fitted values of mean 0; outputs stay in the units they had."""
+    mean = np.average(targets.Y, axis=0, weights=weight)
+    return replace(targets, Y=targets.Y - mean, mean=targets.mean + mean * targets.scale)
 
 
 def as_columns(y: Any) -> Floats:

@@ -75,7 +75,7 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         Stages of the cascade; 1 re-weighs the trees and drops those not worth their price.
     lam : number or "auto", default="auto"
         Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
-        six numbers the one with the cheapest cascade within one standard error of the best, on rows
+        seven numbers the one with the cheapest cascade within one standard error of the best, on rows
         held out.
     rho : number, default=0.0001
         Weight of the l1 term.

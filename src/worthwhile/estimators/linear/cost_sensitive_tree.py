@@ -13,15 +13,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.covering import bill_of, sample
 from worthwhile.estimators._shared.deprecation import with_old_names
+from worthwhile.estimators.linear._astc_inputs import TreeInputs
 from worthwhile.estimators.linear._base import (
     LinearTreeBase,
     LinearTreeClassifier,
     LinearTreeRegressor,
 )
-from worthwhile.estimators.linear._cstc_fit import CstcSettings, fit_tree
+from worthwhile.estimators.linear._cstc_fit import CstcSettings, fit_tree, price_terms
 from worthwhile.estimators.linear._prune import prune
 from worthwhile.estimators.linear._targets import Targets, auto_lams, lam_points
 from worthwhile.policy.linear_tree import LinearTreePolicy
+from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
 FEW_ROWS, FEW_ROUNDS = 1000, 10
 """Rows that bills for a grid are looked at with; rounds of the models that "auto" chooses from."""
@@ -46,6 +48,7 @@ class _CostSensitiveTree(LinearTreeBase):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "loss": [StrOptions({"squared"})],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
     }
@@ -58,6 +61,8 @@ class _CostSensitiveTree(LinearTreeBase):
     solver: str = "block"
     tol: float = 1e-5
     max_iter: int = 50
+    trees: Any = None
+    loss: str = "squared"
     validation_fraction: float | None = 0.1
     random_state: Any = None
 
@@ -66,14 +71,22 @@ class _CostSensitiveTree(LinearTreeBase):
     ) -> LinearTreePolicy:
         options = CstcSettings(
             float(self.lam_), float(self.rho), self.max_depth, self.solver, float(self.tol),
-            self.max_iter, float(self.tau), self.n_jobs,
+            self.max_iter, float(self.tau), self.n_jobs, self.loss,
         )  # fmt: skip
-        tree, self.objective_ = fit_tree(X, targets, costs, weight, options)
+        inputs = None if self.trees is None else TreeInputs(self.trees, costs)
+        read, terms = (
+            (X, price_terms(costs)) if inputs is None else (inputs.columns(X), inputs.terms(costs))
+        )
+        tree, self.objective_ = fit_tree(read, targets, terms, weight, options)
         blocks = self.max_depth if self.solver == "block" else 1
         self.n_iter_ = max((len(self.objective_) - 1) // blocks, 1)
         if held is not None:
-            tree, _ = prune(tree, *held)
-        policy = LinearTreePolicy(costs, targets.output, tree)
+            V, Y = held
+            tree, _ = prune(tree, V if inputs is None else inputs.columns(V), Y, self.loss)
+        if inputs is None:
+            policy = LinearTreePolicy(costs, targets.output, tree)
+        else:
+            policy = TreeInputsPolicy(costs, targets.output, tree, inputs.trees)
         ended = np.bincount(policy.leaves(X), weights=weight, minlength=tree.n_nodes).astype(
             np.float64
         )
@@ -83,7 +96,7 @@ class _CostSensitiveTree(LinearTreeBase):
         self.shares_ = ended / ended[0]
         return policy
 
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         return auto_lams(self._costs_for(X))
 
     def _quick(self) -> Any:
@@ -113,7 +126,7 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     ----------
     lam : number or "auto", default="auto"
         Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
-        six numbers the one with the cheapest tree within one standard error of the best, on rows
+        seven numbers the one with the cheapest tree within one standard error of the best, on rows
         held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
@@ -129,6 +142,11 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Stop when a round lowers the objective by less than this share.
     max_iter : int, default=50
         Most rounds over the levels (or L-BFGS steps).
+    trees : fitted boosted model of this library, optional
+        Its trees, instead of the columns, become the inputs, as in
+        :class:`SubmodularTreeClassifier`; a feature counts once per path for all trees that test it.
+    loss : {"squared", "logistic"}, default="squared"
+        Loss of the nodes. "logistic": log loss in bits (of the softmax for several classes).
     validation_fraction : number or None, default=0.1
         Share of the rows kept for pruning, unless ``fit`` is given ``validation``; None: no pruning.
     random_state : int, optional
@@ -173,6 +191,11 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     [True, True, False, False]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_CostSensitiveTree._parameter_constraints,
+        "loss": [StrOptions({"squared", "logistic"})],
+    }
+
 
 @with_old_names
 @dataclass(eq=False, repr=False)
@@ -180,7 +203,7 @@ class CostSensitiveTreeRegressor(LinearTreeRegressor, _CostSensitiveTree):
     """CSTC for regression with one or several targets; see :class:`CostSensitiveTreeClassifier`.
 
     Parameters, their defaults and attributes are those of the classifier; two parameters mean
-    something else.
+    something else, and one has a single value.
 
     Parameters
     ----------
@@ -188,6 +211,8 @@ class CostSensitiveTreeRegressor(LinearTreeRegressor, _CostSensitiveTree):
         Loss (in units of the variance of y) that one unit of price is worth.
     tau : number, default=0.2
         Width of the soft step at a node, in standard deviations of y.
+    loss : {"squared"}, default="squared"
+        Loss of the nodes.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import MOST_QUANTA, Costs, budget_quanta
-from worthwhile.estimators._shared.covering import bill_of, covering, sample
+from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, present, sample
 from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.linear._astc_certificate import certificate_frame
 from worthwhile.estimators.linear._astc_grow import AstcSettings, Problem, as_tree, grow
@@ -27,12 +27,12 @@ from worthwhile.estimators.linear._base import (
     LinearTreeRegressor,
 )
 from worthwhile.estimators.linear._prune import prune
-from worthwhile.estimators.linear._targets import Targets, geometric_budgets
+from worthwhile.estimators.linear._targets import Targets, centred_targets, geometric_budgets
 from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
 AUTO_POINTS, ROUTINGS = 7, ("hard", "soft")
-"""Budgets that "auto" chooses from, besides everything, and with which routings."""
+"""Budgets that those of "auto" are found between, besides everything, and with which routings."""
 
 
 @dataclass(eq=False, repr=False)
@@ -52,6 +52,7 @@ class _SubmodularTree(LinearTreeBase):
         "routing": [StrOptions({"auto", "hard", "soft"})],
         "tau": [Interval(Real, 0, None, closed="neither"), StrOptions({"std"})],
         "on_overflow": [StrOptions({"skip", "stop"})],
+        "preset": [StrOptions({"default", "paper"})],
         "engine": [StrOptions({"auto", "moments", "qr"})],
         "certify": ["boolean"],
         "min_weight": [Interval(Real, 0, None, closed="left")],
@@ -67,6 +68,7 @@ class _SubmodularTree(LinearTreeBase):
     routing: str = "auto"
     tau: float | str = "std"
     on_overflow: str = "skip"
+    preset: str = "default"
     engine: str = "auto"
     trees: Any = None
     certify: bool = True
@@ -77,11 +79,12 @@ class _SubmodularTree(LinearTreeBase):
     def _learn(
         self, X: Any, targets: Targets, costs: Costs, weight: Any, held: Any
     ) -> LinearTreePolicy:
-        X = np.ascontiguousarray(X)
+        X, literal = np.ascontiguousarray(X), self.preset == "paper"
+        targets = centred_targets(targets, weight) if literal else targets
         settings = AstcSettings(
             budgets=self._budgets(), max_depth=self.max_depth, soft=self.routing_ == "soft", tau=self.tau,
-            on_overflow=self.on_overflow, engine=self.engine, certify=self.certify,
-            min_weight=float(self.min_weight),
+            on_overflow="exceed" if literal else self.on_overflow, engine=self.engine, certify=self.certify,
+            min_weight=float(self.min_weight), literal=literal,
         )  # fmt: skip
         inputs = None if self.trees is None else TreeInputs(self.trees, costs)
         read, prices = (X, costs.flat) if inputs is None else (inputs.columns(X), inputs.prices)
@@ -103,17 +106,6 @@ class _SubmodularTree(LinearTreeBase):
         if inputs is not None:
             return TreeInputsPolicy(costs, targets.output, tree, inputs.trees)
         return LinearTreePolicy(costs, targets.output, tree)
-
-    def _stored_params(self) -> dict[str, Any]:
-        # The policy holds the trees: a file needs no second copy of their model.
-        return {**self.get_params(deep=False), "trees": None}
-
-    def __sklearn_clone__(self) -> Self:
-        params = {
-            name: value if name == "trees" else clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**params)
 
     def _budgets(self) -> tuple[int, ...]:
         """Budget of every node of the full tree in quanta, level order."""
@@ -141,10 +133,14 @@ class _SubmodularTree(LinearTreeBase):
             f"one per node in level order ({n_nodes})."
         )
 
-    def _auto_points(self, X: Any) -> list[dict[str, Any]]:
+    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
         costs = self._costs_for(X)
         levels = self.max_depth if self.budget_per == "node" else 1
-        budgets = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
+        start = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
+        # Routings differ in where rows go, hardly in what a budget buys.
+        probe = self._quick().set_params(routing=ROUTINGS[0])
+        bill = bill_of(probe, *present(X, y, weight), "budget")
+        budgets = [float(round(b, 9)) for b in few_covering(bill, list(start))]
         routings = ROUTINGS if self.routing == "auto" else (self.routing,)
         return [{"budget": b, "routing": r} for r in routings for b in budgets]
 
@@ -188,8 +184,8 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     ----------
     budget : number, list of numbers or "auto", default="auto"
         What each node may spend on new features: one number for all nodes, one per level, or one
-        per node in level order (upper child first). Never exceeded. "auto": of eight numbers, and of both
-        routings, those with the cheapest tree within one standard error of the best, on rows held out.
+        per node in level order (upper child first). Never exceeded. "auto": of numbers whose bills leave no gap, and of
+        both routings, those with the cheapest tree within one standard error of the best, on rows held out.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     max_depth : int, default=5
@@ -207,6 +203,10 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
         the weighted standard deviation of the node's scores.
     on_overflow : {"skip", "stop"}, default="skip"
         When the best choice does not fit the budget: go on with the best that fits, or end.
+    preset : {"default", "paper"}, default="default"
+        "paper": Algorithm 1 to the letter. A node buys while what it has spent is within its budget, so that
+        its last purchase may exceed it; rows and labels are centred once, not in every node; no
+        node repeats its parent. ``on_overflow`` and ``min_weight`` are not looked at.
     engine : {"auto", "moments", "qr"}, default="auto"
         Both choose alike. Moments read the rows once per level; QR keeps them all in float64 and is
         taken by "auto" when there are at most twice as many rows as features.
@@ -247,11 +247,12 @@ class SubmodularTreeClassifier(LinearTreeClassifier, _SubmodularTree):
     Paper: Kusner, Chen, Zhou, Xu, Weinberger, Chen, "Feature-Cost Sensitive Learning with
     Submodular Trees of Classifiers", AAAI 2014, Algorithm 1, eqs. 5-11, Theorem 2.2.
 
-    Differs from the paper: the budget is never exceeded (its loop overshoots by one feature); data
-    are centred in every node, with an intercept; the threshold applies to the prediction (line 11
+    Differs from the paper, unless ``preset="paper"``: the budget is never exceeded (its loop overshoots by
+    one feature); data are centred in every node, with an intercept; nodes with few rows repeat their
+    parent. In both: the threshold applies to the prediction (line 11
     of Algorithm 1 compares the weight); child weights are products along the path; several classes
     share one support per node and are routed along their leading principal direction; groups with
-    a fee compete as blocks; nodes with few rows repeat their parent. Probabilities are the scores
+    a fee compete as blocks. Probabilities are the scores
     times one slope fitted on training rows.
 
     Examples

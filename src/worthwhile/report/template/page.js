@@ -31,6 +31,17 @@
   const hidden = new Set();
   let chart, stop;
 
+  const roundStep = rough => {
+    const ten = 10 ** Math.floor(Math.log10(rough));
+    return ten * [1, 2, 5, 10].find(digit => digit * ten >= rough * 0.999);
+  };
+  const roundCosts = digits => {
+    const found = [];
+    for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(summary.full_cost)); power++)
+      for (const digit of digits) found.push(digit * 10 ** power);
+    return found.filter(cost => cost >= least && cost <= summary.full_cost);
+  };
+
   function draw() {
     const width = Math.max(300, byId("frontier").clientWidth), height = Math.round(Math.min(430, width * 0.75));
     const LEFT = 48, RIGHT = 12, TOP = 12, BOTTOM = 44;
@@ -39,16 +50,16 @@
       svg.setAttribute(key, value);
     const x = cost => LEFT + (width - LEFT - RIGHT) * Math.log(Math.max(cost, least) / least) / Math.log(summary.full_cost / least);
     const y = score => height - BOTTOM - (height - TOP - BOTTOM) * (score - low + pad) / (high - low + 2 * pad);
-    for (let i = 0; i <= 5; i++) {
-      const score = low - pad + (high - low + 2 * pad) * i / 5;
+    const step = roundStep((high - low + 2 * pad) / 5), places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    for (let i = Math.ceil((low - pad) / step); i * step <= high + pad; i++) {
+      const score = i * step;
       make("line", { x1: LEFT, x2: width - RIGHT, y1: y(score), y2: y(score), stroke: "#e3e7ed" }, svg);
-      make("text", { x: LEFT - 6, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = score.toFixed(3);
+      make("text", { x: LEFT - 6, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = score.toFixed(places);
     }
-    for (const share of width < 600 ? [0.01, 0.05, 0.2, 1] : [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]) {
-      const cost = share * summary.full_cost;
+    for (const cost of roundCosts(width < 600 ? [1] : [1, 2, 5])) {
       make("line", { x1: x(cost), x2: x(cost), y1: TOP, y2: height - BOTTOM, stroke: "#eef1f5" }, svg);
-      const text = make("text", { x: x(cost), y: height - BOTTOM + 16, "text-anchor": share === 1 ? "end" : "middle" }, svg);
-      text.textContent = cost >= 100 ? cost.toFixed(0) : cost.toPrecision(2);
+      const text = make("text", { x: x(cost), y: height - BOTTOM + 16, "text-anchor": "middle" }, svg);
+      text.textContent = String(Number(cost.toPrecision(2)));
     }
     const label = make("text", { x: (LEFT + width) / 2, y: height - 8, "text-anchor": "middle" }, svg);
     label.textContent = `mean bill${summary.unit ? `, ${summary.unit}` : ""} (logarithmic)`;
@@ -97,9 +108,10 @@
     const pick = summary.picks[stop], model = summary.models[pick.model];
     byId("budget-value").textContent = money(pick.budget);
     byId("pick-method").textContent = model.method;
-    byId("pick-score").textContent = model.score.toFixed(4);
+    byId("pick-score").textContent = model.score.toFixed(3) + (model.error === null ? "" : ` ± ${model.error.toFixed(3)}`);
     byId("pick-cost").textContent = money(model.cost);
-    const settings = Object.entries(model.params).filter(([, value]) => value !== null).map(([name, value]) =>
+    const given = model.params.budget;
+    const settings = given !== undefined ? [`as fitted for a budget of ${money(given)}`] : Object.entries(model.params).filter(([, value]) => value !== null).map(([name, value]) =>
       `${name} ${typeof value === "number" ? Number(value.toPrecision(3)) : value}`);
     if (model.stage !== null) settings.push(`${model.stage} stages`);
     byId("pick-params").textContent = settings.join(", ") || "none";
