@@ -102,6 +102,17 @@ def test_settings_learn_and_do_not_depend_on_threads(settings):
     assert (one.cost(X) == one.costs_.price(one.acquired(X))).all()
 
 
+@pytest.mark.parametrize("n", [300, 1500])  # small nodes are grown by another kernel
+def test_what_the_path_has_bought_does_not_shut_the_rest_out(n):
+    X, y = problem(n)
+    assert same_trees(*(small(free_on_path=free).fit(X, y) for free in (False, True)))
+    priced = [small(free_on_path=f, costs=[2, 3, 9, 9, 9]).fit(X, y) for f in (False, True)]
+    assert not same_trees(*priced)
+    assert priced[1].acquired(X).any(axis=0).sum() > 1
+    fee = Costs([0] * 5, {"a": {"fee": 1, "features": [0, 2]}, "b": {"fee": 1, "features": [1]}})
+    assert small(free_on_path=True, costs=fee).fit(X, y).acquired(X)[:, 1].any()
+
+
 def test_budget_is_kept_and_every_budget_is_a_prefix():
     X, y = problem(600)
     full = small(n_trees=12).fit(X, y)

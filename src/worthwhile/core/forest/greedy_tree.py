@@ -56,8 +56,8 @@ class Prices:
     begin, opens : int32
         Which fees each feature opens, as in :class:`worthwhile.costs.FlatCosts`.
     free_on_path : bool
-        Charge nothing for what the path to a node has bought. The paper always charges the full
-        price.
+        Charge what the path to a node has bought like the cheapest feature. The paper always charges
+        the full price.
     """
 
     own: np.ndarray

@@ -31,20 +31,28 @@ from worthwhile.core.forest.stumps import (
 
 @kernel(lean=True)
 def path_prices(own, begin, opens, fee, on_path, opened, prices):
-    """Price of each feature given those on the path: nothing if it is there, no fee that they opened."""
+    """Price of each feature given those on the path: what is still to pay, but as much as the cheapest feature.
+
+    Were what is paid to count for nothing, the risk of any stump on it would be 0, however little it
+    tells, and a tree would never leave its first feature. What is free from the start stays so.
+    """
+    least = np.inf
     for g in range(fee.shape[0]):
         opened[g] = False
     for f in range(own.shape[0]):
-        if on_path[f]:
-            for entry in range(begin[f], begin[f + 1]):
-                opened[opens[entry]] = True
-    for f in range(own.shape[0]):
         prices[f] = own[f]
         for entry in range(begin[f], begin[f + 1]):
-            if not opened[opens[entry]]:
-                prices[f] += fee[opens[entry]]
-        if on_path[f]:
-            prices[f] = 0.0
+            prices[f] += fee[opens[entry]]
+            opened[opens[entry]] |= on_path[f]
+        if prices[f] > 0.0 and prices[f] < least:
+            least = prices[f]
+    for f in range(own.shape[0]):
+        if prices[f] > 0.0:
+            due = 0.0 if on_path[f] else own[f]
+            for entry in range(begin[f], begin[f + 1]):
+                if not opened[opens[entry]]:
+                    due += fee[opens[entry]]
+            prices[f] = max(due, least)
 
 
 @kernel(lean=True)

@@ -90,7 +90,8 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
     bootstrap : bool or "auto", default="auto"
         Whether each tree sees a bootstrap sample, as in the paper. "auto": see ``criterion``.
     free_on_path : bool, default=False
-        Charge a split nothing for features, and groups, that the path to the node has bought. The
+        Charge a split for features, and groups, that the path to the node has bought no more than the
+        cheapest feature costs: were they free, trees would never leave their first feature. The
         paper charges the full price at every split; bills count a feature once in any case.
     price_power : number or "auto", default="auto"
         Splits are judged by prices to this power: 1 is the paper's forest, which reads cheap
