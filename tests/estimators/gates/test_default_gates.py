@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,8 @@ from worthwhile import (
 from worthwhile.estimators.gates import _task
 from worthwhile.estimators.gates._boosted import Duo
 from worthwhile.estimators.gates._judge import Sweep, joined
-from worthwhile.estimators.gates._unseen import ask_unseen
+from worthwhile.estimators.gates._saving import reason
+from worthwhile.estimators.gates._unseen import Unseen, ask_unseen
 from worthwhile.exceptions import WorthwhileWarning
 
 SMALL = {
@@ -300,7 +302,20 @@ def test_many_rows_are_held_out_and_then_train_too(monkeypatch):
     assert set(swept) == {200}
     assert set(last) == {900}
     assert len(last) < len(swept) / 3
-    assert model._swept[0].judge.counts.sum() == 200
+    assert model._swept[0].judge.counts.sum() == 270
+
+
+def test_halves_judge_what_all_other_rows_train(monkeypatch):
+    monkeypatch.setattr(_task, "MANY_ROWS", 300)
+    X, y = _rows(1000)
+    model = AdaptiveBoostingClassifier(LogisticRegression().fit(X, y), random_state=0)
+    task, rng = model._read_task((X, y, None, None), None, swept=True)
+    parts = task.parts(0.3, rng, crossed=True, halves=True)
+    assert [len(part.X) for part in parts] == [850, 850]
+    judging = [part.validation[0] for part in parts]
+    assert len(np.unique(np.vstack(judging), axis=0)) == 300
+    for part, rows in zip(parts, judging, strict=True):
+        assert len(np.unique(np.vstack([part.X, rows]), axis=0)) == 1000
 
 
 def test_a_budget_is_kept_on_the_rows_that_were_held_out(monkeypatch):
@@ -325,3 +340,18 @@ def test_progress_knows_how_many_models_there_are(n, capsys, monkeypatch):
     model.fit(X, y)
     count = {90: 13, 2400: 50}[n]  # a round is the least, so that some lengths are one
     assert f"{3 * count}/{3 * count}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [(0.009, "200 rows do not tell the gates apart"), (0.012, "to lose 1.2 points")],
+)
+def test_what_would_do_by_itself_is_not_said_to_lose_too_much(lost, said):
+    judge = SimpleNamespace(codes=np.repeat([0, 1], 100), existing_cost=10.0)
+    everything = SimpleNamespace(cost=10.0, sent=1.0, score=0.9)
+    cheap = SimpleNamespace(cost=5.0, sent=0.0, score=0.8)
+    sweep = SimpleNamespace(
+        judge=judge, verdicts=[everything, cheap], cheapest=lambda most: SimpleNamespace(model=0),
+        loss_within=lambda budget: lost,
+    )  # fmt: skip
+    assert said in reason(sweep, Unseen(), 0.01)

@@ -46,8 +46,8 @@ from worthwhile.policy.gate import GatePolicy
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-WITHIN, CAUTION = 0.01, 1.0
-"""Accuracy that a gate may lose where nothing says how much, so many standard errors included."""
+WITHIN, AT_MOST = 0.01, 0.015
+"""Accuracy that a gate may be expected to lose where nothing says how much, and with a standard error."""
 
 STAGES = 24
 """Budgets, as shares of the existing model's bill, that a sweep has a stage for."""
@@ -221,7 +221,9 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         parts, again = [task], False
         if task.validation is None:
             task = replace(task, coarse=crossed and len(task.X) < COARSE_ROWS)
-            parts = task.parts(self.validation_fraction, rng, crossed=crossed)
+            parts = task.parts(
+                self.validation_fraction, rng, crossed=crossed, halves=self._wants_rows
+            )
             again = len(parts) > 1 or (crossed and self._wants_rows)
         self._prepare(parts)
         count = self._count(parts[0])
@@ -242,7 +244,7 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
             best = int(np.argmin(totals))
             self.point_ = sweep.points[best]
         else:
-            rule = (WITHIN, CAUTION) if self.max_drop is None else (float(self.max_drop), 0.0)
+            rule = (WITHIN, AT_MOST) if self.max_drop is None else (float(self.max_drop), np.inf)
             best, drop = sweep.cheapest(*rule)
             self.point_ = {**sweep.points[best], "drop": drop}
         self._keep(sweep, task, best)

@@ -91,11 +91,10 @@ class Trial:
         mean = lost.sum(axis=1, keepdims=True) / total
         return np.asarray(np.sqrt(((lost - mean * self.weight) ** 2).sum(axis=1)) / total)
 
-    def cheapest(self, most: float, caution: float = 0.0) -> Kept | None:
+    def cheapest(self, most: float, with_error: float = np.inf) -> Kept | None:
         """The best model of the smallest budget that loses at most so much; None where none does.
 
-        With ``caution``, so many standard errors are added to the expected loss: on few rows, what looks
-        like no loss may be one.
+        A standard error more may be at most ``with_error``: on few rows, what looks like no loss may be one.
         """
         if len(self.weight) < 2:
             return None
@@ -104,6 +103,5 @@ class Trial:
         models = np.unique(best_within(score, cost, cost))
         models = models[np.argsort(cost[models], kind="stable")]
         drops = self.drops(cost[models])
-        most_likely = drops + caution * self.errors(models) if caution else drops
-        good = np.flatnonzero(most_likely <= most)
+        good = np.flatnonzero((drops <= most) & (drops + self.errors(models) <= with_error))
         return Kept(int(models[good[0]]), float(drops[good[0]])) if len(good) else None

@@ -211,11 +211,11 @@ class Sweep:
         self.points.append({**point, "threshold": threshold})
         self.makers.append(partial(maker, threshold=threshold))
 
-    def cheapest(self, most: float, caution: float = 0.0) -> Kept:
+    def cheapest(self, most: float, with_error: float = np.inf) -> Kept:
         """The cheapest model that loses at most so much; the one that sends everybody loses nothing."""
         everybody = max(range(len(self.verdicts)), key=lambda k: (self.verdicts[k].sent, -k))
         models = self._different()
-        kept = self._trial(models).cheapest(most, caution)
+        kept = self._trial(models).cheapest(most, with_error)
         return Kept(everybody, 0.0) if kept is None else Kept(models[kept.model], kept.drop)
 
     def loss_within(self, budget: float) -> float:

@@ -39,7 +39,13 @@ def reason(sweep: Sweep, unseen: Unseen, within: float) -> str:
     # The best of many is above chance by chance: by about two standard errors.
     if not kept or max(kept) < common + max(LEAST_GAIN, 1 / np.sqrt(n)):
         return "no cheap model predicts better than the most frequent class. Only the full bill helps here."
+    lost = sweep.loss_within(budget)
+    if lost <= within:  # alone it would do, among its neighbours it looks like chance
+        return (
+            f"{n} rows do not tell the gates apart well enough to trust one. Give more rows, or a larger "
+            "max_drop."
+        )
     return (
-        f"the best that saves {WORTH_SAVING:.0%} of it is expected to lose {100 * sweep.loss_within(budget):.1f} "
+        f"the best that saves {WORTH_SAVING:.0%} of it is expected to lose {100 * lost:.1f} "
         f"points, and it may lose {100 * within:g}. A larger max_drop would save."
     )

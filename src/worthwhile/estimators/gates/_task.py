@@ -78,17 +78,25 @@ class Task:
         made = None if self.expansion is None else (self.expansion, self.X[rows])
         return Judge(self.source[rows], self.codes[rows], self.existing.policy, None, weight, made)
 
-    def parts(self, fraction: float, rng: np.random.Generator, *, crossed: bool) -> list[Task]:
+    def parts(
+        self, fraction: float, rng: np.random.Generator, *, crossed: bool, halves: bool = False
+    ) -> list[Task]:
         """Rows to train on and rows to judge on: folds of few rows if ``crossed``, else one share.
 
-        Where classes are too small to hold out any of their rows, all rows train and judge.
+        With ``halves``, each half of that share judges what the other half and the rest train: nearer to
+        what all rows train. Where classes are too small to hold out any of their rows, all rows train
+        and judge.
         """
         n = len(self.X)
         if not crossed or n >= MANY_ROWS:
             train, held = hold_out(n, fraction, rng, self.codes)
-            if crossed:
-                train, held = (self._at_most(SWEEP_ROWS, rows, rng) for rows in (train, held))
-            return [self.part(train, held)]
+            if not crossed:
+                return [self.part(train, held)]
+            pairs = self._halves(train, held, rng) if halves else [(train, held)]
+            return [
+                self.part(*(self._at_most(SWEEP_ROWS, rows, rng) for rows in pair))
+                for pair in pairs
+            ]
         folds = fold_rows(self.codes, FOLDS, rng)
         if not folds:
             warnings.warn(
@@ -98,6 +106,13 @@ class Task:
             )
             folds = [(np.arange(n), np.arange(n))]
         return [self.part(*fold) for fold in folds]
+
+    def _halves(self, train: Ints, held: Ints, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
+        """Each half of the rows held out, behind all others; the whole where it has no halves."""
+        one, other = (held[rows] for rows in split_rows(len(held), 0.5, rng, self.codes[held]))
+        if not len(one) or not len(other):
+            return [(train, held)]
+        return [(np.concatenate([train, a]), b) for a, b in ((one, other), (other, one))]
 
     def _at_most(self, most: int, rows: Ints, rng: np.random.Generator) -> Ints:
         """So many of some rows, in proportion from every class."""

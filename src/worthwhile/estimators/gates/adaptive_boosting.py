@@ -61,8 +61,9 @@ class AdaptiveBoostingClassifier(GatedClassifier):
     p_full : float or "auto", default="auto"
         Largest mean probability of sending a row on; 0 is Greedy Miser. The share of rows whose
         score is above 0, which are those sent, can differ: see ``trace_`` and :meth:`gate_report`.
-        "auto", where ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses
-        one point of accuracy at most, a standard error included; else 0.5.
+        "auto", where ``gamma`` is so too: a sweep of both, of which the cheapest is kept that is
+        expected to lose one point of accuracy at most, and one and a half with a standard error;
+        else 0.5.
     gamma : float or "auto", default="auto"
         What one unit of money is worth in units of the gain: Greedy Miser's ``lam``. "auto" beside
         a number for ``p_full`` is 0.

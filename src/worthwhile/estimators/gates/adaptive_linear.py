@@ -73,8 +73,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
     p_full : float or "auto", default="auto"
         Largest mean probability of sending a row on. The share of rows whose score is above 0,
         which are those sent, can differ: see ``trace_`` and :meth:`gate_report`. "auto", where
-        ``gamma`` is so too: a sweep of both, of which the cheapest is kept that loses one point of
-        accuracy at most, a standard error included; else 0.5.
+        ``gamma`` is so too: a sweep of both, of which the cheapest is kept that is expected to lose
+        one point of accuracy at most, and one and a half with a standard error; else 0.5.
     gamma : float or "auto", default="auto"
         Loss (in nats per row) that is worth one unit of money spent by gate and cheap model. "auto"
         beside a number for ``p_full`` is 0.01.

@@ -59,7 +59,8 @@ class L1GateClassifier(GatedClassifier):
         As for :class:`~worthwhile.AdaptiveLinearClassifier`; None trains a random forest.
     C : float or "auto", default="auto"
         Inverse strength of the L1 penalty, per sum of losses. "auto", where ``correct_weight`` is so
-        too: a sweep, the cheapest that loses a point at most, a standard error included; else 1.
+        too: a sweep, the cheapest that is expected to lose a point at most, and one and a half with a
+        standard error; else 1.
     n_features : int, optional
         Keep only that many features, those with the largest weights.
     correct_weight : float or "auto", default="auto"
