@@ -6,10 +6,13 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.base import is_regressor
 
 from tests.distributed.ranks import content, run_ranks
 from worthwhile import (
+    BudgetClassifier,
     BudgetedForestClassifier,
+    BudgetRegressor,
     SubmodularTreeClassifier,
     SubmodularTreeRegressor,
 )
@@ -38,7 +41,14 @@ def tree(kind, **how):
     return kind(**{"budget": 4, "costs": PRICES, "max_depth": 3, **how})
 
 
+def budget(kind, **how):
+    return kind(**{"budget": 4, "costs": PRICES, "n_trees": 16, "random_state": 3, **how})
+
+
 CASES = {
+    "frontier of classes": (budget(BudgetClassifier), 3, True),
+    "frontier of errors in money": (budget(BudgetClassifier, budget=None, worth=20), 2, False),
+    "frontier of numbers": (budget(BudgetRegressor, cross_validated=False), 4, False),
     "forest": (forest(), 3, False),
     "forest, another price power": (forest(price_power="auto", n_trees=3), 2, False),
     "forest with weights, few trees": (forest(n_trees=2, bootstrap=True), 4, True),
@@ -59,7 +69,9 @@ def test_the_file_is_that_of_the_local_fit(name, tmp_path):
     model, size, weighted = CASES[name]
     X, signal, weight = rows()
     weight = weight if weighted else None
-    y = signal if isinstance(model, SubmodularTreeRegressor) else np.digitize(signal, [0.0, 1.0])
+    y = signal if is_regressor(model) else np.digitize(signal, [0.0, 1.0])
+    if "frontier" in name:
+        X, y, weight = X[:1_200], y[:1_200], None if weight is None else weight[:1_200]
     if name == "columns on demand":  # of which few are ever looked at
         X = np.hstack([X, np.random.default_rng(1).normal(size=(N, 600))])
     expected = content(copy.deepcopy(model).fit(X, y, sample_weight=weight), tmp_path)

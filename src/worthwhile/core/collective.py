@@ -164,6 +164,50 @@ def spread(
             yield told[place % everybody.size][place // everybody.size]
 
 
+def spread_fields(
+    run: Callable[[Callable[[Any], Sequence[Array]], Iterable[Any]], Iterable[Sequence[Array]]],
+    function: Callable[[Any], Sequence[Array]],
+    items: Iterable[Any],
+) -> Iterator[Sequence[Array]]:
+    """As :func:`spread`, for results of several arrays, each of any shape.
+
+    Examples
+    --------
+    >>> found = spread_fields(map, lambda n: (np.arange(n), np.ones(1)), [1, 2])
+    >>> [[part.tolist() for part in fields] for fields in found]
+    [[[0], [1.0]], [[0, 1], [1.0]]]
+    """
+    everybody = sharing()
+    if everybody.size == 1:
+        yield from run(function, items)
+        return
+    waiting = iter(items)
+    while some := list(islice(waiting, EACH * everybody.size)):
+        own = list(run(function, some[everybody.rank :: everybody.size]))
+        told = _tell_fields(everybody, own)
+        for place in range(len(some)):
+            yield told[place % everybody.size][place // everybody.size]
+
+
+def _tell_fields(everybody: Collective, own: list[Sequence[Array]]) -> list[list[list[Array]]]:
+    """Results of all ranks, by rank."""
+    fields = int(everybody.max(np.array([len(own[0]) if own else 0]))[0])
+    told: list[list[list[Array]]] = [[] for _ in range(everybody.size)]
+    for field in range(fields):
+        arrays = [np.asarray(result[field]) for result in own]
+        shapes = everybody.gather(np.array([array.shape for array in arrays], dtype=np.int64))
+        flat = [array.ravel() for array in arrays]
+        values = everybody.gather(np.concatenate(flat) if flat else np.empty(0))
+        for rank, (sizes, whole) in enumerate(zip(shapes, values, strict=True)):
+            parts = np.split(whole, np.cumsum([int(np.prod(size)) for size in sizes])[:-1])
+            for place, size in enumerate(sizes.tolist()):
+                if field == 0:
+                    told[rank].append([])
+                # What comes by a socket may be read-only, for which kernels would be compiled anew.
+                told[rank][place].append(parts[place].reshape(size).copy())
+    return told
+
+
 def expansion(values: Any) -> list[float]:
     """A few floats, largest first, whose exact sum is that of the values.
 

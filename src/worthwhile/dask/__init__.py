@@ -6,7 +6,9 @@ train (``_gang``: one fit at a time on a cluster, starting again where a worker 
 """
 
 from worthwhile.dask._estimators import (
+    DaskBudgetClassifier,
     DaskBudgetedForestClassifier,
+    DaskBudgetRegressor,
     DaskGreedyMiserClassifier,
     DaskGreedyMiserRegressor,
     DaskSubmodularTreeClassifier,
@@ -14,6 +16,8 @@ from worthwhile.dask._estimators import (
 )
 
 __all__ = [
+    "DaskBudgetClassifier",
+    "DaskBudgetRegressor",
     "DaskBudgetedForestClassifier",
     "DaskGreedyMiserClassifier",
     "DaskGreedyMiserRegressor",

@@ -21,6 +21,7 @@ from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
 from worthwhile.estimators._shared.validation import ReadElsewhere
 from worthwhile.estimators.boosting import GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.estimators.budget import BudgetClassifier, BudgetRegressor
 from worthwhile.estimators.forest import BudgetedForestClassifier
 from worthwhile.estimators.linear import SubmodularTreeClassifier, SubmodularTreeRegressor
 
@@ -222,6 +223,9 @@ class _SharedWork(_OnDask):
         """
         wrong = {"validation": validation, "calibrate": getattr(self, "calibrate", None)}
         wrong["trees"] = getattr(self, "trees", None)
+        wrong["time_limit"] = getattr(
+            self, "time_limit", None
+        )  # workers would stop at different places
         for name, given in wrong.items():
             if given is not None:
                 raise NotImplementedError(
@@ -378,3 +382,57 @@ class DaskSubmodularTreeRegressor(_SharedWork, SubmodularTreeRegressor):
     """
 
     _local = SubmodularTreeRegressor
+
+
+class DaskBudgetClassifier(_Classifies, _SharedWork, BudgetClassifier):
+    """:class:`worthwhile.BudgetClassifier`, trained by the workers of a Dask cluster.
+
+    Every worker holds all rows. Trials of sets of features, the forests of the sets, their cells and the policies
+    are dealt out, and all workers go on with the results of all. So the model, with its whole frontier, is that of
+    the local estimator, byte for byte in its file.
+
+    Parameters
+    ----------
+    budget : number, optional
+        As for the local estimator; so are all parameters that are not listed.
+    client, timeout, restarts
+        As for :class:`DaskGreedyMiserRegressor`; ``timeout`` must be longer than a few forests take.
+    **params
+        Parameters of the local estimator.
+
+    Notes
+    -----
+    The table must fit into the memory of each worker. Not there: ``time_limit``, ``calibrate``.
+
+    Examples
+    --------
+    >>> from worthwhile.dask import DaskBudgetClassifier
+    >>> DaskBudgetClassifier(budget=10, restarts=1).budget
+    10
+    """
+
+    _local = BudgetClassifier
+
+
+class DaskBudgetRegressor(_SharedWork, BudgetRegressor):
+    """:class:`worthwhile.BudgetRegressor`, trained by the workers of a Dask cluster.
+
+    As :class:`DaskBudgetClassifier`, for numbers.
+
+    Parameters
+    ----------
+    budget : number, optional
+        As for the local estimator; so are all parameters that are not listed.
+    client, timeout, restarts
+        As for :class:`DaskBudgetClassifier`.
+    **params
+        Parameters of the local estimator.
+
+    Examples
+    --------
+    >>> from worthwhile.dask import DaskBudgetRegressor
+    >>> DaskBudgetRegressor(budget=10, timeout=30).timeout
+    30
+    """
+
+    _local = BudgetRegressor

@@ -1,8 +1,8 @@
 """What each process runs where all of them hold all rows, and share the work instead of the data.
 
-Every rank runs the fit of one machine, of a budgeted forest or of a submodular tree, on the same rows. Where it
-comes to trees of a forest, or to moments of blocks of rows, each rank makes some and tells the others, so
-that all go on with the same numbers.
+Every rank runs the fit of one machine, of a budgeted forest, a submodular tree or a frontier of budgets, on the same
+rows. Where it comes to trees, to moments of blocks of rows, or to forests of sets of features, each rank makes some and
+tells the others, so that all go on with the same numbers.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def fit_together(
     with _one_blas_thread(), sharing_work(collective):
         fitted.fit(X, y, **more)
     vars(fitted).update(asked)
-    collective.note(fitted.trace_.to_json().encode())
+    made = fitted.trace_ if hasattr(fitted, "trace_") else fitted.frontier_
+    collective.note(made.to_json().encode())
     collective.sum(np.zeros(1))  # models are compared, and nobody leaves before the others
     return fitted

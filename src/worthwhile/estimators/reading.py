@@ -31,7 +31,7 @@ from worthwhile.policy.encoded import EncodedPolicy
 
 ON_DASK = (
     "GreedyMiserClassifier", "GreedyMiserRegressor", "BudgetedForestClassifier",
-    "SubmodularTreeClassifier", "SubmodularTreeRegressor",
+    "SubmodularTreeClassifier", "SubmodularTreeRegressor", "BudgetClassifier", "BudgetRegressor",
 )  # fmt: skip
 """Estimators that have a counterpart in ``worthwhile.dask``."""
 

@@ -41,6 +41,10 @@ class Cells:
     cell: Array
     fresh: Array
 
+    def fields(self) -> tuple[Array, ...]:
+        """All of it, in order."""
+        return self.feature, self.threshold, self.child, self.cell, self.fresh
+
     @property
     def count(self) -> int:
         """Number of cells."""

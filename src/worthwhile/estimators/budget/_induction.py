@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.collective import spread_fields
 from worthwhile.core.forest.library_induction import Library as Tables
 from worthwhile.core.forest.library_induction import follow, induce
 from worthwhile.core.threads import Threads
@@ -86,14 +87,16 @@ class Induction:
         self.edges = [self._edges(node, lists) for node in range(len(nodes))]
         cutter = Cutter(table.part(own), table.part(fresh))
 
-        def cells_of(node: int) -> Cells:
+        def cells_of(node: int) -> tuple[Array, ...]:
             if node == 0 or not self.edges[node]:
-                return cutter.whole()
+                return cutter.whole().fields()
             targets = np.ascontiguousarray((self.worth[self.edges[node]] - self.worth[node]).T)
             votes = nodes[node].votes
-            return cutter.cut(sorted(self.member[node]), votes[own], votes[fresh], targets)
+            cells = cutter.cut(sorted(self.member[node]), votes[own], votes[fresh], targets)
+            return cells.fields()
 
-        self.cells = list(threads.map(cells_of, range(len(nodes))))
+        found = spread_fields(threads.map, cells_of, range(len(nodes)))
+        self.cells = [Cells(*fields) for fields in found]
         self.first = np.cumsum([0, *(cells.count for cells in self.cells)]).astype(np.int64)
         start = np.cumsum([0, *map(len, self.edges)]).astype(np.int64)
         self.target = np.array([t for edges in self.edges for t in edges], dtype=np.int32)
@@ -138,7 +141,8 @@ class Induction:
 
         def solve(new: list[Task]) -> None:
             tasks.extend(new)
-            found.extend(threads.map(lambda task: self._solve(*task), new))
+            solved = spread_fields(threads.map, lambda task: self._solve(*task), new)
+            found.extend((choice, float(bill), float(worth)) for choice, bill, worth in solved)
 
         solve([(float(rate), float(cap)) for cap in self._caps() for rate in self.rates()])
         for _ in range(ROUNDS):
@@ -159,13 +163,14 @@ class Induction:
         chosen = np.unique(np.geomspace(1, len(prices), CAPS).round().astype(int)) - 1
         return np.append(0.0, prices[chosen])
 
-    def _solve(self, rate: float, cap: float) -> tuple[Array, float, float]:
+    def _solve(self, rate: float, cap: float) -> tuple[Array, Floats, Floats]:
         """Choices, mean bill and mean worth."""
         choice = np.empty(int(self.first[-1]), dtype=np.int32)
         induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, STOPS, choice)
         end, bill = self._follow(self._tables, choice)
         reached = self.worth[end, self._rows]
-        return choice, float((bill * self._share).sum()), float((reached * self._share).sum())
+        sums = (bill * self._share).sum(), (reached * self._share).sum()
+        return choice, np.array(sums[0]), np.array(sums[1])
 
     def _follow(self, tables: Any, choice: Array) -> tuple[Array, Floats]:
         n = tables.cell.shape[1]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.collective import spread, spread_fields
 from worthwhile.core.threads import Threads
 from worthwhile.estimators.budget._forests import STYLES, Shape, Style, Table, Trees, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
@@ -49,13 +50,18 @@ def grow_nodes(
     else:
         kinds = find_styles(table, payoff, sets, shape, threads)
 
-    def grown(columns: Columns) -> Node:
+    def grown(columns: Columns) -> tuple[Array, ...]:
         order = sorted(columns)
         size = sample_size(table.n_pool, ROWS_PER_COLUMN * (len(order) + 1))
         trees, votes = table.forest(order, kinds[columns], shape.n_trees, size, shape.seed)
-        return Node(columns, trees, votes, kinds[columns])
+        return *trees, votes
 
-    return list(threads.map(grown, sets))
+    return [
+        Node(columns, Trees(*trees), votes, kinds[columns])
+        for columns, (*trees, votes) in zip(
+            sets, spread_fields(threads.map, grown, sets), strict=True
+        )
+    ]
 
 
 def find_styles(
@@ -74,14 +80,14 @@ def find_styles(
     trial = table.part(rows) if len(rows) < table.n_rows else table
     judge, n = payoff.part(rows), sample_size(trial.n_rows, trial.n_rows)
 
-    def score(job: tuple[Any, Columns, Style]) -> float:
+    def score(job: tuple[Any, Columns, Style]) -> Floats:
         votes = trial.votes(sorted(job[1]), job[2], TRIAL_TREES, n, shape.seed)
-        return float(np.average(judge.mixed(votes), weights=judge.weight))
+        return np.array(np.average(judge.mixed(votes), weights=judge.weight))
 
     best: dict[Any, tuple[float, Style]] = {}
-    for (key, _, style), worth in zip(jobs, threads.map(score, jobs), strict=True):
+    for (key, _, style), worth in zip(jobs, spread(threads.map, score, jobs), strict=True):
         if key not in best or worth > best[key][0]:
-            best[key] = worth, style
+            best[key] = float(worth), style
     return {columns: best[_likeness(columns, many)][1] for columns in sets}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.collective import spread_fields
 from worthwhile.core.threads import Threads
 from worthwhile.estimators.budget._forests import SEARCHING, Table, Trees, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
@@ -65,7 +66,9 @@ def find_parts(
     splits = _splits(some, shop)[:TRIED]
     jobs = [(shop.free, np.arange(len(chosen)))]
     jobs += [(step, _where(some, step - shop.free, v)) for step, values in splits for v in values]
-    (_, whole), *judged = threads.map(lambda job: _judge(some, judge, job[0], job[1], seed), jobs)
+    (_, whole), *judged = spread_fields(
+        threads.map, lambda job: _judge(some, judge, job[0], job[1], seed), jobs
+    )
     best, found = 0.0, None
     for step, values in splits:
         ranked, judged = judged[: len(values)], judged[len(values) :]
@@ -75,7 +78,7 @@ def find_parts(
         )
         certain = float(ahead.mean() - SURE * ahead.std() / np.sqrt(len(ahead)))
         if certain > best:
-            best, found = certain, (step, values, [order for order, _ in ranked])
+            best, found = certain, (step, values, [order.tolist() for order, _ in ranked])
     if found is None:
         return None
     step, values, orders = found
@@ -107,7 +110,7 @@ def _where(table: Table, own: Columns, value: int) -> Array:
 
 def _judge(
     table: Table, payoff: Payoff, have: Columns, rows: Array, seed: int
-) -> tuple[list[int], Floats]:
+) -> tuple[Array, Floats]:
     """Columns by where a forest on these rows splits on them, and what the first ones are worth."""
     part, judge = table.part(rows), payoff.part(rows)
     size = sample_size(len(rows), 2000)
@@ -115,7 +118,7 @@ def _judge(
     trees, _ = part.forest(everything, SEARCHING, TREES, size, seed)
     order = [c for c in _ranking(trees, len(everything)) if c not in have]
     votes = part.votes(sorted({*have, *order[:JUDGED]}), SEARCHING, TREES, size, seed)
-    return order, judge.drawn(votes)
+    return np.array(order, dtype=np.int64), judge.drawn(votes)
 
 
 def _ranking(trees: Trees, n_columns: int) -> list[int]:

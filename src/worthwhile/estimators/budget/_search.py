@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.collective import spread
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators.budget._forests import SEARCHING, Shape, Table, sample_size
@@ -111,8 +112,9 @@ class Search:
     def score(self, sets: list[Columns]) -> list[float]:
         """Mean out-of-bag score of each set, in parallel."""
         new = [columns for columns in dict.fromkeys(sets) if columns not in self._scores]
-        for columns, score in zip(new, self._threads.map(self._measure, new), strict=True):
-            self._scores[columns] = score
+        scores = spread(self._threads.map, lambda columns: np.array(self._measure(columns)), new)
+        for columns, score in zip(new, scores, strict=True):
+            self._scores[columns] = float(score)
         return [self._scores[columns] for columns in sets]
 
     def _measure(self, columns: Columns) -> float:
