@@ -89,7 +89,7 @@ def speed(problem: Problem, lam: float, rows: int | None, max_iter: int) -> dict
     X, y = (part[:rows] for part in problem.train)
     slow = CostSensitiveTreeClassifier(
         lam / problem.mean_price, costs=problem.costs, max_depth=DEPTH, validation_fraction=None,
-        max_iter=max_iter,
+        max_iter=max_iter, n_jobs=1,
     )  # fmt: skip
     seconds, _ = timed(lambda: slow.fit(X, y))
     budgets = node_budgets(slow)
@@ -103,7 +103,7 @@ def speed(problem: Problem, lam: float, rows: int | None, max_iter: int) -> dict
     found["CSTC"] = {"seconds": seconds} | measure(problem, pruned(problem, slow))
     for name, settings in ROUTING.items():
         fast = SubmodularTreeClassifier(
-            budgets, costs=problem.costs, max_depth=DEPTH, certify=False, **settings
+            budgets, costs=problem.costs, max_depth=DEPTH, certify=False, n_jobs=1, **settings
         )
         seconds, _ = timed(lambda fast=fast: fast.fit(X, y))
         found[name] = {"seconds": seconds} | measure(problem, pruned(problem, fast))
@@ -118,17 +118,19 @@ def curves(problem: Problem, budgets: list[float], rows: int | None) -> dict[str
         found[name] = []
         for budget in budgets:
             model = SubmodularTreeClassifier(
-                budget, costs=problem.costs, max_depth=DEPTH, certify=False, **settings
+                budget, costs=problem.costs, max_depth=DEPTH, certify=False, n_jobs=1, **settings
             )
             seconds, _ = timed(lambda model=model: model.fit(X, y))
             found[name].append(
                 {"budget": budget, "seconds": seconds} | measure(problem, pruned(problem, model))
             )
     targets = np.where(y == 1, 1.0, -1.0)
-    grid = CostWeightedL1Regressor(costs=problem.costs).trade_off_grid(X[:20000], targets[:20000])
+    grid = CostWeightedL1Regressor(costs=problem.costs, n_jobs=1).trade_off_grid(
+        X[:20000], targets[:20000]
+    )
     found["L1"] = []
     for params in grid[1::2]:
-        model = CostWeightedL1Regressor(costs=problem.costs, tol=1e-9, **params)
+        model = CostWeightedL1Regressor(costs=problem.costs, tol=1e-9, n_jobs=1, **params)
         seconds, _ = timed(lambda model=model: model.fit(X, targets))
         found["L1"].append(params | {"seconds": seconds} | measure(problem, model))
     return found
@@ -156,7 +158,7 @@ def option(problem: Problem, name: str, rounds: int) -> dict[str, float]:
     """One of the options."""
     X, y = (part[:OPTION_ROWS] for part in problem.train)
     budget, lam, more = OPTION_SETTINGS[problem.name]
-    settings = OPTIONS[name] | {"costs": problem.costs, "max_depth": DEPTH}
+    settings = OPTIONS[name] | {"costs": problem.costs, "max_depth": DEPTH, "n_jobs": 1}
     if settings.get("trees"):
         booster = GreedyMiserRegressor(
             costs=problem.costs, preset="paper", n_rounds=rounds, max_depth=2, learning_rate=0.3

@@ -106,7 +106,9 @@ def by_price(model: GreedyMiserRegressor, costs: Costs) -> dict[str, float]:
 
 
 def miser(costs: Costs, rounds: int) -> GreedyMiserRegressor:
-    return GreedyMiserRegressor(costs=costs, preset="paper", n_rounds=rounds, max_depth=DEPTH)
+    return GreedyMiserRegressor(
+        costs=costs, preset="paper", n_rounds=rounds, max_depth=DEPTH, n_jobs=1
+    )
 
 
 def ranking(read: Read, rounds: int, share: float, rate: float = 0.1) -> dict[str, Any]:
@@ -183,7 +185,13 @@ def scene(draw: int, shares: Sequence[float], rounds: int, descriptors: int) -> 
 
     # The book that the paper takes this loss from has Newton steps in the leaves (its Algorithm 10.4).
     booster = GreedyMiserClassifier(
-        costs=priced, preset="paper", newton=True, n_rounds=rounds, max_depth=3, leaves="scalar"
+        costs=priced,
+        preset="paper",
+        newton=True,
+        n_rounds=rounds,
+        max_depth=3,
+        leaves="scalar",
+        n_jobs=1,
     )
     top, plain = booster.lam_max(X_train, y_train), None
     for share in shares:
@@ -197,7 +205,7 @@ def scene(draw: int, shares: Sequence[float], rounds: int, descriptors: int) -> 
             X_train[:50], y_train[:50]
         )
         measure("Early Exit", certainty, exits)
-    lasso = CostWeightedL1Classifier(costs=priced, tol=1e-6, n_path=4)
+    lasso = CostWeightedL1Classifier(costs=priced, tol=1e-6, n_path=4, n_jobs=1)
     empty = clone(lasso).set_params(lam=1e-3, max_iter=1).fit(X_train, y_train)
     for share in PENALTIES:
         lam = share * float(empty.trace_["lam"].max())
