@@ -14,6 +14,7 @@ from benchmarks.papers.frame import Records
 
 TITLES = {
     "yahoo": "Yahoo shape", "forest": "Forest", "cifar": "CIFAR features", "miniboone": "MiniBooNE sample",
+    "fresh": "MiniBooNE, split afresh",
 }  # fmt: skip
 PAPER = {
     "yahoo": "119 52 41 21 15 9.2 6.6 at budgets 10 52 86 169 468 800 1495",
@@ -57,9 +58,10 @@ def lines(records: Records, name: str) -> dict[str, list[dict[str, Any]]]:
     return found | {"CSTC": [row["CSTC"] for row in speeds(records, name)]}
 
 
-def have(records: Records) -> list[str]:
-    """The data sets whose results are kept."""
-    return [name for name in TITLES if f"curves {name}" in records and speeds(records, name)]
+def have(records: Records, *, fresh: bool = False) -> list[str]:
+    """The data sets whose results are kept: the paper's four, or the one that was divided anew."""
+    names = [name for name in TITLES if (name == "fresh") == fresh]
+    return [name for name in names if f"curves {name}" in records and speeds(records, name)]
 
 
 def draw(records: Records, path: Path) -> None:
@@ -123,23 +125,32 @@ def against(records: Records, name: str) -> list[Pair]:
     ]  # fmt: skip
 
 
-def claims(records: Records) -> list[Claim]:
-    """What the paper says of Figure 3 and of its tables."""
-    names = have(records)
+def trade_off(records: Records, names: list[str], data: str, chosen: str) -> Claim:
+    """Whether ASTC is about as good as CSTC at CSTC's prices."""
     pairs = [pair for name in names for pair in against(records, name)]
     compared = [pair for pair in pairs if np.isfinite(pair.gap)]
     worse = [pair for pair in compared if pair.gap < -pair.noise]
     better = [pair for pair in compared if pair.gap > pair.noise]
-    found = [
-        Claim(
-            "Figure 3: about CSTC's trade-off between error and cost, sometimes better",
-            "four data sets",
-            f"of {len(compared)} prices worse by more than a standard error at {len(worse)}, better at {len(better)}",
-            "hard or soft routing by validation rows; all CSTC models; its tau = 0.2 was chosen on validation rows, "
-            "after a look at MiniBooNE's test rows",
-            not worse,
-        )
-    ]  # fmt: skip
+    return Claim(
+        f"Figure 3: about CSTC's trade-off between error and cost, sometimes better ({data})",
+        "about the same",
+        f"of {len(compared)} prices worse by more than a standard error at {len(worse)}, better at {len(better)}",
+        chosen,
+        not worse,
+    )
+
+
+def claims(records: Records) -> list[Claim]:
+    """What the paper says of Figure 3 and of its tables."""
+    names, fresh = have(records), have(records, fresh=True)
+    seen = (
+        "hard or soft routing by validation rows; CSTC's tau = 0.2 was first set after a look at MiniBooNE's test "
+        "rows"
+    )
+    found = [trade_off(records, names, f"{len(names)} sets", seen)] if names else []
+    if fresh:
+        chosen = "the same rule on a division of the rows that was made afterwards, run once"
+        found.append(trade_off(records, fresh, TITLES["fresh"], chosen))
     for name in names:
         ratios = [row["CSTC"]["seconds"] / row["ASTC"]["seconds"] for row in speeds(records, name)]
         table_ratios = [float(word) for word in PAPER[name].split(" at ")[0].split()]
@@ -158,7 +169,8 @@ def claims(records: Records) -> list[Claim]:
 def against_table(records: Records) -> str:
     """Figure 3 at CSTC's prices."""
     heads = ["data", "price", "CSTC", "ASTC as", "its score", "better by", "standard error"]
-    pairs = [pair for name in have(records) for pair in against(records, name)]
+    names = have(records) + have(records, fresh=True)
+    pairs = [pair for name in names for pair in against(records, name)]
     rows = [
         [*pair[:5], "-" if np.isnan(pair.gap) else f"{pair.gap:+.4f}", f"{pair.noise:.4f}"]
         for pair in pairs
@@ -169,7 +181,7 @@ def against_table(records: Records) -> str:
 def speed_table(records: Records) -> str:
     """Tables 1 and 2."""
     rows = []
-    runs = [(name, row) for name in TITLES for row in speeds(records, name)]
+    runs = [(name, row) for name in have(records) for row in speeds(records, name)]
     for name, row in runs:
         slow, hard, soft = (row[m] for m in ("CSTC", "ASTC", "ASTC, soft"))
         rows.append([

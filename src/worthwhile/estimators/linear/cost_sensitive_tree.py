@@ -146,7 +146,8 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
         Its trees, instead of the columns, become the inputs, as in
         :class:`SubmodularTreeClassifier`; a feature counts once per path for all trees that test it.
     loss : {"squared", "logistic"}, default="squared"
-        Loss of the nodes. "logistic": log loss in bits (of the softmax for several classes).
+        Loss of the nodes. "logistic": log loss in bits (of the softmax for several classes),
+        which takes several times as long.
     validation_fraction : number or None, default=0.1
         Share of the rows kept for pruning, unless ``fit`` is given ``validation``; None: no pruning.
     random_state : int, optional
