@@ -96,28 +96,46 @@ def scene_claims(results: Records) -> list[Claim]:
         return []
     svm, plain = curve[("SVM, averaged kernel", 0.0)], curve[("stage-wise", 0.0)]
     misers = {key: lines for key, lines in curve.items() if key[0] == "Greedy Miser"}
-    close = [own for own in misers.values() if own[:, 1].mean() >= svm[:, 1].mean() - 0.01]
-    share = min((own[:, 0].mean() / svm[:, 0].mean() for own in close), default=np.nan)
     best = max(misers.values(), key=lambda own: own[:, 1].mean())
-    exits = max(
-        (own for key, own in curve.items() if key[0] == "Early Exit"),
-        key=lambda own: own[:, 1].mean(),
-    )
+    exits = [own for key, own in curve.items() if key[0] == "Early Exit"]
     lasso = max(own[:, 2].mean() for key, own in curve.items() if key[0] == "L1")
-    rule = f"validation accuracy within a point, mean of {len(svm)} draws"
+    rule = f"least time with validation accuracy within a point, mean of {len(svm)} draws"
+    near, leaving = nearly(list(misers.values()), svm), nearly(exits, plain)
     return [
         Claim(
-            "Figure 3: the accuracy of an SVM on the averaged kernel at half its time", "1/2",
-            f"{share:.3f} of the time" if np.isfinite(share) else
-            f"not matched: {best[:, 2].mean():.3f} against {svm[:, 2].mean():.3f}", rule, bool(share <= 0.5),
+            "Figure 3: the accuracy of an SVM on the averaged kernel at half its time",
+            "1/2",
+            "not matched" if near is None else
+            f"{times(near, svm):.2f} of the time, {near[:, 2].mean():.3f} against {svm[:, 2].mean():.3f} on test rows",
+            rule,
+            near is not None and times(near, svm) <= 0.5,
         ),
         Claim(
-            "Figure 3: Early Exit on classes saves little", "little",
-            f"{exits[:, 0].mean() / plain[:, 0].mean():.2f} of stage-wise's time at its best", rule, None,
+            "Figure 3: Early Exit on classes saves little",
+            "little",
+            "not matched" if leaving is None else f"{times(leaving, plain):.2f} of stage-wise's time",
+            rule,
+            leaving is None or times(leaving, plain) > 0.8,
         ),
-        Claim("Figure 3: L1 stays below the others", "at most 0.74", f"{lasso:.3f}", "its best setting on test rows",
-              bool(lasso < best[:, 2].mean())),
+        Claim(
+            "Figure 3: L1 stays below the others",
+            "at most 0.74",
+            f"{lasso:.3f}, Greedy Miser {best[:, 2].mean():.3f}",
+            "L1's best setting on test rows",
+            bool(lasso < best[:, 2].mean()),
+        ),
     ]  # fmt: skip
+
+
+def nearly(models: list[np.ndarray], other: np.ndarray) -> np.ndarray | None:
+    """The quickest of some models whose validation accuracy is within a point of another's."""
+    close = [own for own in models if own[:, 1].mean() >= other[:, 1].mean() - 0.01]
+    return min(close, key=lambda own: own[:, 0].mean(), default=None)
+
+
+def times(own: np.ndarray, other: np.ndarray) -> float:
+    """Mean time of one model as a share of another's."""
+    return float(own[:, 0].mean() / other[:, 0].mean())
 
 
 def ranking_table(results: Records) -> str:
