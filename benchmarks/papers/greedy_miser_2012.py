@@ -43,7 +43,7 @@ DEPTH = 4
 """The paper's example of a limited depth, for ranking; scenes have its 3."""
 DRAWS = (110, 111, 112)
 """Seeds of the documents. Depth and rule were settled on 10, 11 and 12; these were looked at once, afterwards."""
-SHARES = (0.0, *np.logspace(-4, -0.5, 11).round(8)[[0, 1, 2, 3, 4, 5, 7, 9]].tolist())
+SHARES = (0.0, *np.logspace(-4, -0.5, 11).round(8)[[0, 1, 2, 3, 4, 5, 6, 7, 9]].tolist())
 """lam as a share of the one that buys nothing."""
 RATES, RATE_SHARES = (0.03, 0.3), (SHARES[3],)
 CAPS = (1, 20, 100)
