@@ -192,7 +192,7 @@ def read(name: str, given: argparse.Namespace) -> Problem:
     if name == "yahoo":
         real = files.ranking_given(given)
         if real is None:
-            return yahoo(3000 if given.quick else 141397)
+            return yahoo(3000 if given.quick else 60000)
         _, parts, costs = real
         relevant = 3 if max(part.y.max() for part in parts) > 2 else 1
         pairs = [(part.X, (part.y >= relevant).astype(int)) for part in parts]
