@@ -218,7 +218,10 @@ def text(records: Records) -> str:
         f"- {TITLES[name]}: {said}, soft {SOFT[name]}; axis of figure 3 {AXES[name]}."
         for name, said in PAPER.items()
     )
+    kept = have(records) + have(records, fresh=True)
+    left = ", ".join(title for name, title in TITLES.items() if name not in kept)
     return template.substitute(
+        missing=f"Not in the kept results: {left}.\n\n" if left else "",
         claims=table(claims(records)), speeds=speed_table(records), solver=solver_table(records),
         against=against_table(records), paper=paper, options=option_table(records),
     )  # fmt: skip
