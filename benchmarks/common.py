@@ -32,21 +32,6 @@ def options(text: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def paper_options(text: str | None, parts: Sequence[str]) -> argparse.ArgumentParser:
-    """A parser with the options that the papers' scripts have: results are kept, pages made from them."""
-    parser = argparse.ArgumentParser(
-        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", metavar="FOLDER", help="folder with the papers' data sets")
-    parser.add_argument("--quick", action="store_true", help="minutes instead of hours")
-    parser.add_argument("--part", nargs="*", choices=parts, default=list(parts))
-    parser.add_argument("--save", metavar="FILE", help="keep results here, and go on from there")
-    parser.add_argument(
-        "--page", metavar="FOLDER", help="write the page and its figures under here"
-    )
-    return parser
-
-
 def machine() -> str:
     """Where and when a run was made."""
     name = platform.processor() or platform.machine()

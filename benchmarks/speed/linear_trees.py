@@ -5,8 +5,7 @@
 
 Parts (``--part``): ``hardware`` (a depth-5 tree on 141,397 x 519: time against the BLAS calls it
 cannot avoid, measured in the same run, and memory), ``solver`` (CSTC's block descent against L-BFGS
-to the same objective). The comparison of the ASTC paper, which also writes the page with all
-results, is ``benchmarks/papers/astc_2014.py``. The Yahoo data is licensed: a generator of its shape
+to the same objective). The comparison of the ASTC paper is ``benchmarks/papers/astc_2014.py``. The Yahoo data is licensed: a generator of its shape
 with the real prices stands for it. Forest, the CIFAR features and the MiniBooNE sample are read
 from FOLDER.
 """
@@ -234,7 +233,7 @@ def load(names: list[str], folder: str | None, quick: bool) -> list[Problem]:
 
 
 def arguments(text: str | None, parts: list[str]) -> argparse.ArgumentParser:
-    """The options of this script and of the paper's."""
+    """The options of this script."""
     parser = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
