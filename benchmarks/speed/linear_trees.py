@@ -5,7 +5,8 @@
 
 Parts (``--part``): ``hardware`` (a depth-5 tree on 141,397 x 519: time against the BLAS calls it
 cannot avoid, measured in the same run, and memory), ``solver`` (CSTC's block descent against L-BFGS
-to the same objective). The comparison of the ASTC paper is ``benchmarks/papers/astc_2014.py``. The Yahoo data is licensed: a generator of its shape
+to the same objective). The comparison of the ASTC paper is
+``benchmarks/papers/astc_2014.py``. The Yahoo data is licensed: a generator of its shape
 with the real prices stands for it. Forest, the CIFAR features and the MiniBooNE sample are read
 from FOLDER.
 """
