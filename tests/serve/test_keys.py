@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.serve.conftest import Steps
-from worthwhile.serve import Settings, create_app, list_keys, new_key, open_database, revoke_key
+from worthwhile.serve import (
+    Settings,
+    _keys,
+    create_app,
+    list_keys,
+    new_key,
+    open_database,
+    revoke_key,
+)
 
 
 @pytest.fixture
@@ -46,6 +54,23 @@ class _WithKey:
 
 def _spent(database):
     return {key.name: (key.spent, key.reserved) for key in database.write_now(list_keys)}
+
+
+def test_the_first_key_counts_while_the_service_runs(make, store, monkeypatch):
+    monkeypatch.setattr(_keys, "LOOK", 0.0)
+    client = make()
+    assert client.get("/v1/models").status_code == 200
+    assert "New case" in client.get("/cases").text
+    database = open_database(store)
+    secret = new_key(database, "ward")
+    assert client.get("/v1/models").status_code == 401
+    assert client.post("/v1/sessions", json={"model": "heart"}).status_code == 401
+    assert client.get("/cases", follow_redirects=False).headers["location"] == "/sign-in"
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert client.get("/v1/models", headers=headers).status_code == 200
+    database.write_now(lambda cursor: revoke_key(cursor, "ward"))
+    database.close()
+    assert client.get("/v1/models").status_code == 401
 
 
 def test_without_a_valid_key_nothing_is_answered(make, keys):

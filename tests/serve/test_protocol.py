@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -82,3 +83,15 @@ def test_bodies_and_many_requests_on_one_connection_are_no_heads(port):
             assert answered(connection, b"c" * 500) == b"500"
         time.sleep(0.5)  # longer than a head may take: nobody waits for one
         assert answered(connection) == b"0"
+
+
+@pytest.mark.parametrize(
+    "sent", [b"nonsense\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"]
+)  # fmt: skip
+def test_what_is_no_http_is_refused_in_the_one_shape(port, sent):
+    with connect(port) as connection:
+        connection.sendall(sent)
+        head, _, body = connection.recv(4096).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert json.loads(body)["error"]["code"] == "bad_http"
+        assert hangs_up(connection)

@@ -57,6 +57,11 @@ def list_keys(cursor: Cursor) -> list[StoredKey]:
     return [_key(row) for row in cursor.run(f"SELECT {_KEY} FROM api_keys ORDER BY name")]
 
 
+def has_keys(cursor: Cursor) -> bool:
+    """Whether a key was ever made; those that were revoked count, too."""
+    return bool(cursor.run("SELECT 1 FROM api_keys LIMIT 1"))
+
+
 def find_key(cursor: Cursor, hashed: str) -> StoredKey | None:
     """The key with this hash, unless it was revoked."""
     rows = cursor.run(f"SELECT {_KEY} FROM api_keys WHERE hash = ? AND revoked IS NULL", (hashed,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +14,9 @@ from worthwhile.serve import _key_operations as operations
 from worthwhile.serve._database import Database
 from worthwhile.serve._errors import ServiceError
 from worthwhile.serve._key_operations import StoredKey
+
+LOOK = 1.0
+"""Seconds after which a service without keys looks again whether there are any."""
 
 STAYS = timedelta(hours=12)
 """How long a browser stays signed in."""
@@ -78,15 +82,24 @@ class Keys:
     Parameters
     ----------
     required : bool
-        Whether a request without a key is refused. It is as soon as there is one.
+        Whether a request without a key is refused. It is as soon as there is one: one that is added while the
+        service runs counts within ``LOOK`` seconds.
     """
 
     def __init__(self, database: Database, *, required: bool) -> None:
-        self._database, self.required = database, required
+        self._database, self._required = database, required
+        self._looked = time.monotonic()
+
+    async def are_required(self) -> bool:
+        """Whether nobody is answered without a key."""
+        if not self._required and time.monotonic() - self._looked >= LOOK:
+            self._looked = time.monotonic()
+            self._required = await self._database.look_up(operations.has_keys)
+        return self._required
 
     async def caller(self, authorization: str | None) -> Caller:
         """The caller of a request, by its ``Authorization`` header."""
-        if authorization is None and not self.required:
+        if authorization is None and not await self.are_required():
             return Caller()
         scheme, _, secret = (authorization or "").partition(" ")
         key = None

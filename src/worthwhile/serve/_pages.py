@@ -37,12 +37,13 @@ class Visitor:
 
     def __init__(self, caller: Caller, csrf: str, cookie: str | None = None) -> None:
         self.caller, self.csrf, self.cookie = caller, csrf, cookie
+        self.signed_in = bool(caller.id)
 
 
 async def visitor(request: Request) -> Visitor:
     """The visitor behind the cookie; 401 if there is none and keys are needed."""
     keys = request.app.state.keys
-    if not keys.required:
+    if not await keys.are_required():
         token = request.cookies.get(LOCAL)
         return Visitor(Caller(), token or secrets.token_urlsafe(16), None if token else LOCAL)
     found = await keys.browser(request.cookies.get(COOKIE))
@@ -99,7 +100,7 @@ def page(
     shared = {
         "caller": None if visitor is None else visitor.caller,
         "csrf": "" if visitor is None else visitor.csrf,
-        "signed_in": visitor is not None and request.app.state.keys.required,
+        "signed_in": visitor is not None and visitor.signed_in,
     }
     html = _templates().get_template(name).render(**shared, **content)
     response = HTMLResponse(html, status_code=status)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 Name = Annotated[str, Field(max_length=4000)]
 CaseKey = Annotated[str, Field(max_length=200)]
-Amount = Annotated[float, Field(ge=0, le=9_007_199, allow_inf_nan=False)]
+Amount = Annotated[float, Field(strict=True, ge=0, le=9_007_199, allow_inf_nan=False)]
 Value = (
     StrictBool | StrictInt | Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=100_000)]
     | dict[str, bool] | None

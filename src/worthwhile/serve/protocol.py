@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from worthwhile.serve._errors import ServiceError
 
 MOST_HEAD = 65_536
 """Bytes of a request before its body."""
@@ -54,6 +57,16 @@ class LimitedProtocol(HttpToolsProtocol):
         """Nothing to wait for any more."""
         self._be_patient()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP in the shape of all refusals."""
+        error = ServiceError(400, "bad_http", "this is no request of HTTP/1.1.")
+        content = json.dumps(error.to_dict()).encode()
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            b"content-length: %d\r\n\r\n%s" % (len(content), content)
+        )
+        self.transport.close()
 
     def _wait_for_head(self) -> None:
         self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
