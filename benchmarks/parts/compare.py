@@ -1,11 +1,11 @@
 """All methods side by side on four data sets: how long it takes, what comes out, the front figure.
 
     python -m benchmarks.parts.compare --data FOLDER [--quick] [--keep FOLDER] [--out docs/reproduction/compare.md]
-        [--figure docs/figures/frontier.png]
+        [--figure docs/figures/frontier.png] [--methods budget lightgbm-static ...]
 
 ``worthwhile.compare`` with every method of the library and every peer that is installed: heart with its
 published prices, Letters, segmentation and the MiniBooNE sample with a price of 1 for each feature. The
-target is 20 minutes in all on two cores. ``--keep`` holds what is done and the seconds it took, so that a
+target is 20 minutes in all on two cores; ``--methods`` runs some of them. ``--keep`` holds what is done and the seconds it took, so that a
 run may be done in pieces, and the figure drawn again without training.
 """
 
@@ -53,7 +53,7 @@ def run(name, given):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = compare(
-                X, y, costs, "all", n_splits=1 if given.quick else splits, effort=3 if given.quick else effort,
+                X, y, costs, given.methods or "all", n_splits=1 if given.quick else splits, effort=3 if given.quick else effort,
                 n_jobs=given.jobs, random_state=given.seed, resume=journal,
             )  # fmt: skip
     finally:
@@ -130,6 +130,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--only", action="append", help="name of a data set; may be repeated")
     parser.add_argument("--jobs", type=int, default=2, help="methods at a time")
+    parser.add_argument("--methods", nargs="*", help="methods by name; all that apply without it")
     parser.add_argument("--keep", metavar="FOLDER", help="where finished comparisons are kept")
     parser.add_argument("--figure", metavar="FILE", help="draw the front figure into this file")
     given = parser.parse_args()
@@ -147,9 +148,10 @@ def main() -> None:
     lines.append(["all", "", "", "", "", f"{total:.0f}"])
     heads = ["data", "rows", "methods", "splits", "failed", "seconds"]
     quick = " --quick" if given.quick else ""
+    some = " --methods " + " ".join(given.methods) if given.methods else ""
     write(
         given.out,
-        f"# All methods side by side\n\n`python -m benchmarks.parts.compare --data FOLDER{quick}`, seed {given.seed}, "
+        f"# All methods side by side\n\n`python -m benchmarks.parts.compare --data FOLDER{quick}{some}`, seed {given.seed}, "
         f"{given.jobs} methods at a time. {machine()}.\n\n{markdown(heads, lines)}{text}",
     )
     if given.figure:
