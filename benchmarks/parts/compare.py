@@ -5,8 +5,8 @@
 
 ``worthwhile.compare`` with every method of the library and every peer that is installed: heart with its
 published prices, Letters, segmentation and the MiniBooNE sample with a price of 1 for each feature. The
-target is 20 minutes in all on two cores; ``--methods`` runs some of them. ``--keep`` holds what is done and the seconds it took, so that a
-run may be done in pieces, and the figure drawn again without training.
+target is 20 minutes in all on two cores; ``--methods`` runs some of them. ``--keep`` holds what is done and
+the seconds it took, so that a run may be done in pieces, and the figure drawn again without training.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def run(name, given):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = compare(
-                X, y, costs, given.methods or "all", n_splits=1 if given.quick else splits, effort=3 if given.quick else effort,
+                X, y, costs, given.methods or "all", n_splits=1 if given.quick else splits,
+                effort=3 if given.quick else effort,
                 n_jobs=given.jobs, random_state=given.seed, resume=journal,
             )  # fmt: skip
     finally:
@@ -151,8 +152,8 @@ def main() -> None:
     some = " --methods " + " ".join(given.methods) if given.methods else ""
     write(
         given.out,
-        f"# All methods side by side\n\n`python -m benchmarks.parts.compare --data FOLDER{quick}{some}`, seed {given.seed}, "
-        f"{given.jobs} methods at a time. {machine()}.\n\n{markdown(heads, lines)}{text}",
+        f"# All methods side by side\n\n`python -m benchmarks.parts.compare --data FOLDER{quick}{some}`, "
+        f"seed {given.seed}, {given.jobs} methods at a time. {machine()}.\n\n{markdown(heads, lines)}{text}",
     )
     if given.figure:
         draw(found, given.figure)

@@ -54,13 +54,13 @@ PEERS = [
     "lightgbm-cegb-lazy-64", "lightgbm-static", "catboost",
 ]  # fmt: skip
 OURS = [
-    "budget", "greedy-miser", "greedy-miser-row", "greedy-miser-deep", "forward-forest", "budgeted-forest", "pruned-forest",
-    "submodular-tree", "cost-weighted-l1", "dynamic-selection", "adaptive-boosting",
+    "budget", "greedy-miser", "greedy-miser-row", "greedy-miser-deep", "forward-forest", "budgeted-forest",
+    "pruned-forest", "submodular-tree", "cost-weighted-l1", "dynamic-selection", "adaptive-boosting",
 ]  # fmt: skip
 
 READING = """Accuracies are means over the budgets, chosen on validation rows and measured on test rows. `budget` is
-`BudgetClassifier`, which learns from training and validation rows together and chooses by folds of its own, as its `fit`
-does: everybody gets the same rows.
+`BudgetClassifier`, which learns from training and validation rows together and chooses by folds of its own, as its
+`fit` does: everybody gets the same rows.
 "Budgets that buy nothing" is the share of the 60 budgets below the price of the first useful feature: there everybody
 answers with the most frequent class. "Room" is how far above the peers a method would be that had the best accuracy of
 all methods as soon as it buys anything: where that is little more than 0.03, or less, the first target is out of reach
@@ -222,7 +222,8 @@ def page(given, lines, singles, choices, failures):
     quick = " --quick" if given.quick else ""
     some = " --ours " + " ".join(given.ours) if given.ours else ""
     text = (
-        f"# Against what users have\n\n`python -m benchmarks.parts.peers --data FOLDER --seed {given.seed}{quick}{some}`, "
+        "# Against what users have\n\n"
+        f"`python -m benchmarks.parts.peers --data FOLDER --seed {given.seed}{quick}{some}`, "
         f"{4 if given.quick else EFFORT} models per method and split. {machine()}.\n\n"
         f"{markdown(heads, lines)}\n{READING}\n"
         f"Mean accuracy over 60 budgets, each method alone:\n\n{tables[0]}\n"
