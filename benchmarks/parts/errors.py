@@ -1,6 +1,6 @@
 """Total cost per case, tests and errors, against optimal cost-sensitive trees.
 
-    python -m benchmarks.parts.errors --data FOLDER [--keep FILE] [--splits 10] [--out PAGE]
+    python -m benchmarks.parts.errors --data FOLDER [--keep FILE] [--splits 10] [--out PAGE] [--figure FILE]
 
 Heart and pima with real prices and groups; a wrong answer costs 0.15, 0.3 or 0.9 of the price of all features.
 Everybody gets the same four fifths of the rows. ``BudgetClassifier(costs=costs, worth=price)`` is fitted on them as it
@@ -177,8 +177,47 @@ def page(results: dict[tuple[str, float], list[dict[str, Any]]]) -> str:
     return f"{markdown(heads, lines)}\nSeconds of processor time per training: {timed}.\n"
 
 
+def draw(results: dict[tuple[str, float], list[dict[str, Any]]], path: str) -> None:
+    """Mean totals over those of buying nothing, by the price of an error; bars are standard errors."""
+    import matplotlib.pyplot as plt
+
+    figure, grid = plt.subplots(1, len(SETS), figsize=(4.4 * len(SETS), 3.2), layout="constrained")
+    styles = {"ours": ("#0b3c5d", "-"), "pystreed": ("#d1495b", "--"), "pystreed, tuned": ("#b8860b", ":")}  # fmt: skip
+    for ax, name in zip(grid, SETS, strict=True):
+        for who, (colour, line) in styles.items():
+            means, errors = [], []
+            for share in SHARES:
+                splits = results[name, share]
+                base = np.mean([split["nothing bought"]["total"] for split in splits])
+                shares = np.array([split[who]["total"] for split in splits]) / base
+                means.append(shares.mean())
+                errors.append(shares.std(ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0)
+            ax.errorbar(
+                SHARES,
+                means,
+                errors,
+                color=colour,
+                linestyle=line,
+                marker="o",
+                capsize=3,
+                label=who,
+            )
+        ax.axhline(1, color="0.6", linewidth=0.8)
+        ax.set_xscale("log")
+        ax.set_xticks(SHARES, SHARES)
+        ax.minorticks_off()
+        ax.set_title(name)
+        ax.set_xlabel("price of an error, in prices of everything")
+        ax.spines[["top", "right"]].set_visible(False)
+    grid[0].set_ylabel("total per case, buying nothing = 1")
+    grid[0].legend(frameon=False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     parser = options(__doc__)
+    parser.add_argument("--figure", metavar="FILE", help="draw the curves into this file")
     parser.add_argument("--keep", metavar="FILE", help="what was run, to go on with")
     parser.add_argument("--splits", type=int, default=10)
     given = parser.parse_args()
@@ -197,6 +236,8 @@ def main() -> None:
         f"# Total cost: tests and errors\n\n`python -m benchmarks.parts.errors --data FOLDER`, {given.splits} splits "
         f"from seed {given.seed} on. {machine()}.\n\n{page(results)}",
     )
+    if given.figure:
+        draw(results, given.figure)
 
 
 if __name__ == "__main__":

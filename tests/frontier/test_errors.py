@@ -46,6 +46,7 @@ def test_without_a_budget_the_least_total_is_found(found, data):
     model = found.best_estimator_
     assert model.policy_.output.errors == ERRORS
     assert found.predict(X).tolist() == model.predict(X).tolist()
+    assert found.total_cost(*data).tolist() == model.total_cost(*data).tolist()
     assert model.promise_.figures["total"].mean == pytest.approx(-found.best_score_, rel=0.25)
     assert "calibration_" in vars(model)
 

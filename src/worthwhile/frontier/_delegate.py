@@ -72,6 +72,10 @@ class Delegate:
         """The bill of each row."""
         return self._model.cost(X, *args, **kwargs)
 
+    def total_cost(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Floats:
+        """The bill of each row and the price of its error."""
+        return self._model.total_cost(X, y, *args, **kwargs)
+
     def evaluated(self, X: Any, *args: Any, **kwargs: Any) -> npt.NDArray[np.int64]:
         """Trees or stages evaluated for each row."""
         return self._model.evaluated(X, *args, **kwargs)

@@ -32,10 +32,19 @@ def total(model, X, y, errors):
     return model.cost(X).mean() + wrong
 
 
-def test_the_point_in_use_has_the_least_total(model):
-    lines = model.frontier_
-    assert model.point_ == int(lines["total"].argmin())
-    np.testing.assert_allclose(lines["total"], lines["cost"] - lines["score"])
+def test_the_point_in_use_is_the_cheapest_with_about_the_least_total(model):
+    """The least of many totals is so partly by chance: half a standard error decides."""
+    cheaper = 0
+    for worth in (2, 5, 10, 30, 100):
+        priced = model.at(worth=worth)
+        lines = priced.frontier_
+        least = lines.iloc[int(lines["total"].argmin())]
+        bar = least["total"] + 0.5 * np.hypot(least["score_error"], least["cost_error"])
+        assert lines["total"].iloc[priced.point_] <= bar
+        assert (lines["total"].iloc[: priced.point_] > bar).all()
+        np.testing.assert_allclose(lines["total"], lines["cost"] - lines["score"])
+        cheaper += priced.point_ < int(lines["total"].argmin())
+    assert cheaper
 
 
 def test_dear_errors_are_worth_more_tests(data, model):

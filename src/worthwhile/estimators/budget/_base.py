@@ -37,6 +37,9 @@ from worthwhile.promise import Evidence, Figure, Promise
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+DOUBT = 0.5
+"""Standard errors by which a dearer line must have the lesser total: the least of many is so partly by chance."""
+
 REMEMBERED = 2000
 """Training rows that are kept, to say how the values are spread that a point buys."""
 
@@ -140,8 +143,8 @@ class BudgetModel(TrainingParameters, CostAware):
         alone, lines = Mix(point, point, 0.0), self.frontier_
         if not mix or limit is None:
             return alone
-        # Where errors have prices, what is dearer than the line of the least total is not worth it.
-        count = int(np.argmin(lines["total"])) + 1 if "total" in lines else len(lines)
+        # Where errors have prices, what is dearer than the line for any budget is not worth it.
+        count = self._choose_one(None) + 1 if "total" in lines else len(lines)
         bound = bounds_of_pairs(lines["cost"], lines["cost_error"], self.confidence)[:count]
         score = lines["score"].to_numpy()[:count]
         found = mix_lines(bound, score, as_float(limit))
@@ -150,7 +153,7 @@ class BudgetModel(TrainingParameters, CostAware):
     def _choose_one(self, budget: Any) -> int:
         """The best point that keeps to a budget; without one, the cheapest that is about the best.
 
-        Where errors have prices, the best is that of the least total.
+        Where errors have prices, the best is that of the least total, and the cheapest about as good is taken.
         """
         lines = self.frontier_
         limit = budget_quanta(budget)
@@ -161,7 +164,12 @@ class BudgetModel(TrainingParameters, CostAware):
             safe = np.logical_and.accumulate(lines["bound"].to_numpy() <= as_float(limit))
             safe[0] = True
         if "total" in lines:
-            return int(np.argmin(lines["total"].to_numpy()[safe]))
+            total, at = (
+                lines["total"].to_numpy()[safe],
+                int(np.argmin(lines["total"].to_numpy()[safe])),
+            )
+            error = float(np.hypot(lines["score_error"].iloc[at], lines["cost_error"].iloc[at]))
+            return int(np.argmax(total <= total[at] + DOUBT * error))
         score = lines["score"].to_numpy()[safe]
         if limit is None:
             return int(np.argmax(score >= score[-1] - lines["score_error"].iloc[-1]))

@@ -44,7 +44,8 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
     errors : mapping {true: {predicted: price}}, Errors or number, optional
         Prices of wrong answers, in the unit of the prices of features; what is left out costs 0.
         Answers are then those of the least expected price, a case is bought for while that saves
-        more than it costs, and the point in use has the least total.
+        more than it costs, and the point in use has the least total, or is a cheaper one within half a
+        standard error of it.
     worth : number, optional
         Or what a right answer is worth: every wrong one costs so much.
     refer : number, optional

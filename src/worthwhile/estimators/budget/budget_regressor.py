@@ -37,7 +37,8 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         Prices of the features; None means 1 each.
     errors : number or Errors, optional
         Price of one unit of the loss, in the unit of the prices of features: the point in use has the
-        least total. ``Errors(absolute=...)`` and ``Errors(squared=...)`` say which loss themselves.
+        least total, or is a cheaper one within half a standard error of it. ``Errors(absolute=...)`` and
+        ``Errors(squared=...)`` say which loss themselves.
     loss : {"squared", "absolute"}, default="squared"
         What an error counts for.
     mix, categorical, dates, n_trees, cross_validated, confidence, max_stages, time_limit
