@@ -119,9 +119,9 @@ class Split:
             }  # fmt: skip
 
     def price_of_near_best(self, how: str, who: str) -> float:
-        """Budget, as a share of the price of everything, from which on the accuracy is near that of the best peer."""
+        """Budget, as a share of the price of everything, at which the peers' best accuracy is nearly reached; 1 if never."""
         curve, goal = self.curves[how][who], WITHIN * float(self.curves[how]["any peer"].max())
-        return float(SHARES[np.argmax(curve >= goal)]) if curve.max() >= goal else float("nan")
+        return float(SHARES[np.argmax(curve >= goal)]) if curve.max() >= goal else 1.0
 
 
 def clearly_below(ours: Models, mine: Any, theirs: Models, other: Any) -> bool:

@@ -54,6 +54,23 @@ def test_a_tree_is_the_slow_one(random, numbers, n_pool, n_sample):
         np.testing.assert_allclose(votes, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("random", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize("min_leaf", [1, 7])
+def test_rows_that_weigh_one_are_counted_to_the_same_trees(random, n_classes, min_leaf):
+    for seed in range(4):
+        drawn = table(seed, n=400, n_classes=n_classes, lost=seed % 2 == 0)
+        kind = Kind(n_classes, 5, 400, 250, 3, min_leaf, random, np.uint64(seed))
+        grown = []
+        for weight in (1.0, 2.0):  # twice the weight is the same question, and is not counted
+            every = np.full(400, weight)
+            votes, asked = np.zeros((400, n_classes)), np.zeros(400, np.int32)
+            data = Rows(drawn.codes, drawn.missing, drawn.slot, every, every)
+            trees = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+            grown.append([*trees, votes, asked])
+        assert all(np.array_equal(one, two) for one, two in zip(*grown, strict=True))
+
+
 def test_rows_vote_only_in_trees_that_did_not_see_them():
     data = table(0)
     kind = Kind(3, 30, 60, 40, 2, 1, False, np.uint64(7))

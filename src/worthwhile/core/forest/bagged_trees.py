@@ -133,6 +133,67 @@ def _try(keys, m, cut, slot, amount, weight, total, left, least):
 
 
 @kernel(lean=True)
+def _scan_counts(keys, m, low, high, slot, total, left, right, table, least):
+    """As ``_scan``, for classes of rows that weigh 1, by counting: whole numbers are exact in any order."""
+    classes = total.shape[0]
+    for place in range((high - low + 1) * classes):
+        table[place] = 0
+    for i in range(m):
+        table[(keys[i] - low) * classes + slot[i]] += 1
+    here, square, below, best, cut = 0.0, 0.0, 0, -1.0, -1
+    for k in range(classes):
+        left[k], right[k] = 0.0, total[k]
+        square += total[k] * total[k]
+    last, score = -1, -1.0
+    for key in range(low, high + 1):
+        first, rows = (key - low) * classes, 0
+        for k in range(classes):
+            rows += table[first + k]
+        if rows == 0:
+            continue
+        if last >= 0 and below >= least and m - below >= least:
+            score = here / below + square / (m - below)
+            if score > best:
+                best, cut = score, (last + key - 1) // 2
+        for k in range(classes):
+            a = np.float64(table[first + k])
+            here += a * (2.0 * left[k] + a)
+            square -= a * (2.0 * right[k] - a)
+            left[k] += a
+            right[k] -= a
+        below += rows
+        last = key
+    return best, cut
+
+
+@kernel(lean=True)
+def _try_counts(keys, m, cut, slot, total, left, least):
+    """As ``_try``, for classes of rows that weigh 1."""
+    count = 0
+    if total.shape[0] == 2:
+        ones = 0
+        for i in range(m):
+            goes = np.int64(keys[i] <= cut)
+            count += goes
+            ones += goes & slot[i]
+        left[0], left[1] = count - ones, ones
+    else:
+        for k in range(left.shape[0]):
+            left[k] = 0.0
+        for i in range(m):
+            goes = np.int64(keys[i] <= cut)
+            count += goes
+            left[slot[i]] += goes
+    if count < least or m - count < least:
+        return -1.0
+    here, there = 0.0, 0.0
+    for k in range(total.shape[0]):
+        here += left[k] * left[k]
+        there += (total[k] - left[k]) * (total[k] - left[k])
+    return here / count + there / (m - count)
+
+
+@kernel(lean=True)
 def _read_keys(codes, rows, lo, hi, missing, low_missing, keys):
     """Keys of the rows of a node, and their range: codes, or one more with missing ones below all."""
     least, most = KEYS, -1
@@ -169,10 +230,10 @@ def _wider(array, used, more):
 
 
 @kernel(lean=True)
-def _best_split(data, kind, columns, rows, lo, hi, state, own, room):
+def _best_split(data, kind, columns, rows, lo, hi, state, own, room, plain):
     """Feature and cut of the best split tried of rows ``lo..hi``; -1 where there is none."""
     slot, amount, weight = own
-    keys, order, count, total, left, right = room
+    keys, order, count, total, left, right, table = room
     n_columns, m = columns.shape[0], hi - lo
     best, best_feature, best_cut, tried = -1.0, np.int64(-1), np.int64(-1), 0
     for place in range(n_columns):
@@ -189,7 +250,14 @@ def _best_split(data, kind, columns, rows, lo, hi, state, own, room):
         tried += 1
         if kind.random:
             here = least + _below(state, most - least)
-            score = _try(keys, m, here, slot, amount, weight, total, left, kind.min_leaf)
+            if plain:
+                score = _try_counts(keys, m, here, slot, total, left, kind.min_leaf)
+            else:
+                score = _try(keys, m, here, slot, amount, weight, total, left, kind.min_leaf)
+        elif plain and (most - least + 1) * kind.n_outputs <= 2 * m:
+            score, here = _scan_counts(
+                keys, m, least, most, slot, total, left, right, table, kind.min_leaf
+            )
         else:
             _sort(keys, m, least, most, count, order)
             score, here = _scan(
@@ -215,7 +283,9 @@ def _divide(codes, lost, feature, cut, rows, lo, hi):
 
 
 @kernel(lean=True)
-def _grow_tree(data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries):
+def _grow_tree(
+    data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries, plain
+):
     """Grow one tree at the end of what stands in ``out``; return how much stands there then."""
     slot, amount, weight = own
     total = room[3]
@@ -239,7 +309,7 @@ def _grow_tree(data, kind, columns, rows, state, own, room, stack, out, nodes, l
         best_feature, best_cut = np.int64(-1), np.int64(-1)
         if m >= 2 * kind.min_leaf and not pure:
             best_feature, best_cut = _best_split(
-                data, kind, columns, rows, lo, hi, state, own, room
+                data, kind, columns, rows, lo, hi, state, own, room, plain
             )
         if best_feature >= 0:
             lost = data.missing[best_feature >> 1]
@@ -320,9 +390,13 @@ def grow(data, kind, columns, votes, asked):
     state[0] = kind.seed
     rows = np.arange(kind.n_pool)
     own = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    # Rows that weigh 1 are counted, which needs neither an order nor sums.
+    plain = n_outputs > 1
+    for i in range(n):
+        plain = plain and data.weight[i] == 1.0 and data.amount[i] == 1.0
     room = (
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64), np.empty(n_outputs),
-        np.empty(n_outputs), np.empty(n_outputs),
+        np.empty(n_outputs), np.empty(n_outputs), np.empty(2 * n + 2, np.int64),
     )  # fmt: skip
     stack = np.empty((n + 2, 3), np.int64)
     feature, cut = np.empty(256, np.int32), np.empty(256, np.int32)
@@ -342,7 +416,7 @@ def grow(data, kind, columns, votes, asked):
         root[tree] = nodes
         out = feature, cut, child, start, held, share
         nodes, leaves, entries = _grow_tree(
-            data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries
+            data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries, plain
         )
         _let_vote(data, kind, rows, out, root[tree], votes, asked)
     return (
