@@ -119,7 +119,7 @@ class Split:
             }  # fmt: skip
 
     def price_of_near_best(self, how: str, who: str) -> float:
-        """Budget, as a share of the price of everything, at which the peers' best accuracy is nearly reached; 1 if never."""
+        """Budget, as a share of the price of everything, that nearly reaches the peers' best accuracy; 1 if none."""
         curve, goal = self.curves[how][who], WITHIN * float(self.curves[how]["any peer"].max())
         return float(SHARES[np.argmax(curve >= goal)]) if curve.max() >= goal else 1.0
 
