@@ -37,7 +37,10 @@ class Later:
         rows = StoredColumns(self._n_rows, d, self._kind, folder)
         start = 0
         for key, where in zip(self._keys, self._places, strict=True):
-            values = Future(key, client).result()[where]
+            partition = Future(key, client)
+            # The scheduler tells a worker's client of results that it has asked for, not of others'.
+            client._inform_scheduler_of_futures()
+            values = partition.result()[where]
             rows.write_rows(start, values)
             start += len(values)
         return rows
