@@ -33,7 +33,7 @@ from worthwhile import (
 )
 
 LAMS = {
-    "yahoo": [3, 1, 0.25], "forest": [1, 0.35, 0.15], "cifar": [0.7, 0.25],
+    "yahoo": [3, 1], "forest": [1, 0.35, 0.15], "cifar": [0.7, 0.25],
     "miniboone": [3, 1.5, 0.7, 0.35, 0.15, 0.07], "fresh": [3, 1.5, 0.7, 0.35, 0.15, 0.07],
 }  # fmt: skip
 """Loss that the mean price is worth, for CSTC."""
