@@ -1,4 +1,4 @@
-"""``worthwhile demo``: the main job on the shipped heart data, in under half a minute."""
+"""``worthwhile demo``: the main job on the shipped heart data, in about half a minute."""
 
 from __future__ import annotations
 
