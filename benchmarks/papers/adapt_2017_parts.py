@@ -1,76 +1,53 @@
-"""The experiments of the ADAPT paper: what a gate saves in front of an accurate model.
+"""How the gates of the ADAPT paper and their rivals are swept, chosen and measured in front of an accurate model.
 
-    python -m benchmarks.papers.adapt_2017_parts --quick
-    python -m benchmarks.papers.adapt_2017_parts --data FOLDER --part letters --json results.json
-
-Parts (``--part``): ``synthetic`` (Figure 3), ``letters`` (Figure 5, with an RBF-SVM and a forest),
-``letters-splits`` (the same with other divisions of the rows), ``forest``, ``miniboone`` and ``cifar``
-(Figure 4, with Greedy Miser and BudgetPrune, as it is and with leaves refitted), ``heart`` (real prices, in
-dollars), ``growth`` (trees per second of ADAPT-GBRT, Greedy Miser and LightGBM on the shape of Forest,
-in one run). ``--json`` gathers the figures of several runs in one file, from which
-``benchmarks/papers/adapt_2017.py`` writes the page. Forest, the MiniBooNE sample and the CIFAR features
-are read from FOLDER.
-
-How a saving is found: every method is swept; each of 200 budgets picks the most accurate model on
-validation rows; of these, the cheapest whose validation accuracy is within one point of the existing
-model's is taken. The best of many models looks better on the rows it was chosen on than on others;
-``max_drop``, the second rule, therefore lets halves of the validation rows choose for each other; the
-gates also with half a point to lose. The third rule is a budget: the most accurate model on validation
-rows that costs no more there than the paper's gate did. Test rows only say what a model taken costs and
-how good it is.
+Every method is swept. Three rules choose, on validation rows: ``budget`` takes the most accurate model that costs no
+more than what the paper's gate left of the existing model's cost; ``fair`` is ``max_drop=0.01`` of the gates, where
+halves of the validation rows choose for each other; ``plain`` takes the cheapest model that loses a point at most on
+the rows that chose it, which flatters. Test rows only say what a model taken costs and how good it is. Documents are
+judged by precision@5 instead of accuracy.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 import warnings
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.papers.adapt_2017_small import growth, heart, synthetic
+from benchmarks.papers.sets import Part, Problem
 from worthwhile import (
     AdaptiveBoostingClassifier,
     AdaptiveLinearClassifier,
-    Costs,
     GreedyMiserClassifier,
     L1GateClassifier,
     PricedModel,
     PrunedForestClassifier,
-    datasets,
 )
 from worthwhile.estimators.gates._drop import Trial, deal
 
-GATES = {
-    "ADAPT-GBRT": AdaptiveBoostingClassifier,
-    "ADAPT-LIN": AdaptiveLinearClassifier,
-    "L1 gate": L1GateClassifier,
+GATES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "ADAPT-GBRT": (AdaptiveBoostingClassifier, {}),
+    "ADAPT-LIN": (AdaptiveLinearClassifier, {}),
+    "ADAPT-LIN, no refits": (AdaptiveLinearClassifier, {"refit_supports": False}),
+    "ADAPT-LSTSQ": (AdaptiveLinearClassifier, {"distance": "lstsq"}),
+    "L1 gate": (L1GateClassifier, {}),
 }
 
-PAPER = {"letters": 0.31, "forest": 0.32, "miniboone": 0.63, "cifar": 0.12}
+SAVED = {"letters": 0.31, "forest": 0.32, "miniboone": 0.63, "cifar": 0.12, "yahoo": 0.58}
 """The share of the cost that ADAPT-GBRT saves in the paper, within one point."""
 
-TREES: dict[str, Any] = {
-    "max_depth": 8, "newton": True, "learning_rate": 0.2, "min_samples_leaf": 10,
-}  # fmt: skip
-"""Trees of ADAPT-GBRT and Greedy Miser alike: few features, so that depth is what they have to work with."""
-
-PRUNE_LEVELS = (0, 3, 5, 7, 9)
+PRUNE_LEVELS = (0, 3, 6)
 """Levels of splits that a pruning keeps."""
 
-PRUNE_SHARES = (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0, 1.5, 2.5)
+PRUNE_SHARES = (0.1, 0.3, 0.45, 0.6, 1.0, 2.0)
 """Values of lam of a pruning, times the cost of the existing model."""
 
 WITHIN = 0.01
@@ -78,31 +55,6 @@ WITHIN = 0.01
 
 MOST_POINTS = 40
 """Points of a curve."""
-
-Rows = tuple[np.ndarray, np.ndarray]
-
-
-@dataclass
-class Problem:
-    """Three sets of rows and their prices."""
-
-    train: Rows
-    validation: Rows
-    test: Rows
-    costs: Costs
-    saving: float
-    """The share of the cost that the paper saves."""
-
-    @classmethod
-    def cut(
-        cls, X: np.ndarray, y: np.ndarray, sizes: tuple[int, int, int], saving: float
-    ) -> Problem:
-        """Rows in the order given: so many to train, to choose, and to test on; all prices are 1."""
-        ends = np.cumsum(sizes)
-        parts = [slice(0, ends[0]), slice(ends[0], ends[1]), slice(ends[1], ends[2])]
-        return cls(
-            *((X[part], y[part]) for part in parts), Costs(np.ones(X.shape[1], dtype=int)), saving
-        )
 
 
 @dataclass
@@ -120,7 +72,7 @@ class Existing:
     @classmethod
     def of(cls, model: Any, proba: np.ndarray, p: Problem) -> Existing:
         """Accuracy and bill on test rows."""
-        parts = (p.validation, p.test)
+        parts = (p.held, p.test)
         if isinstance(model, tuple):  # a function that reads everything
             cost = float(p.costs.total)
             right = [np.argmax(model[0](X), axis=1) == y for X, y in parts]
@@ -142,7 +94,7 @@ def svm(p: Problem, **settings: Any) -> Existing:
     slope = LogisticRegression(fit_intercept=False).fit(scores, y)
     fitted = clone(base).fit(X, y)
     known = {}
-    for rows, _ in (p.validation, p.test):
+    for rows, _ in (p.held, p.test):
         said = slope.predict_proba(fitted.decision_function(rows)[:, None])
         known |= {row.tobytes(): answer for row, answer in zip(rows, said, strict=True)}
 
@@ -155,7 +107,7 @@ def svm(p: Problem, **settings: Any) -> Existing:
 def forest(p: Problem, n_trees: int) -> Existing:
     """A random forest; trees that did not see a row speak about it."""
     model = RandomForestClassifier(
-        n_trees, criterion="entropy", oob_score=True, random_state=0, n_jobs=-1
+        n_trees, criterion="entropy", oob_score=True, random_state=0, n_jobs=1
     )
     model.fit(*p.train)
     proba = np.nan_to_num(model.oob_decision_function_, nan=1 / len(model.classes_))
@@ -165,29 +117,33 @@ def forest(p: Problem, n_trees: int) -> Existing:
 # Methods ------------------------------------------------------------------------------------------
 
 
-def gated(name: str, p: Problem, existing: Existing, **settings: Any) -> tuple[Any, ...]:
-    """Gates for 200 budgets, each model once, and the cheapest that may lose a point, or half of one."""
-    model = GATES[name](existing.model, costs=p.costs, random_state=0, **settings)
+def gated(name: str, p: Problem, existing: Existing, **settings: Any) -> tuple[list[Any], Any]:
+    """Gates for 200 budgets, each model once, and the cheapest that may lose a point."""
+    make, own = GATES[name]
+    model = make(existing.model, costs=p.costs, random_state=0, n_jobs=1, **own, **settings)
     budgets = existing.cost * np.linspace(0.005, 1.0, 200)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        *models, kept, stricter = model.fit_path(
+        *models, kept = model.fit_path(
             *p.train,
             budgets,
-            drops=[WITHIN, WITHIN / 2],
+            drops=[WITHIN],
             existing_proba=existing.proba,
-            validation=p.validation,
+            validation=p.held,
         )
     models = list({int(np.argmax(model.trace_["chosen"])): model for model in models}.values())
-    return models, kept, stricter
+    return models, kept
 
 
 def misers(p: Problem, **settings: Any) -> list[Any]:
     """Greedy Miser for several lam, each cut to its best round on validation rows."""
-    model = GreedyMiserClassifier(costs=p.costs, scoring="accuracy", patience=None, **settings)
+    scoring = "accuracy" if p.queries is None else "loss"
+    model = GreedyMiserClassifier(
+        costs=p.costs, scoring=scoring, patience=None, n_jobs=1, random_state=0, **settings
+    )
     top = model.lam_max(*p.train)
-    steps = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.003, 0.001, 1e-4)
-    return model.fit_path(*p.train, [top * step for step in steps], validation=p.validation)
+    steps = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 0.001, 1e-4)
+    return model.fit_path(*p.train, [top * step for step in steps], validation=p.held)
 
 
 def pruned(p: Problem, existing: Existing, most: int = 2000) -> list[Any]:
@@ -197,7 +153,7 @@ def pruned(p: Problem, existing: Existing, most: int = 2000) -> list[Any]:
     kept, everything is pruned away at about half of that, in one step: prunings between are had by
     keeping levels. Where the existing model is no forest, one of 40 trees is pruned.
     """
-    model, (X, y) = existing.model, p.validation
+    model, (X, y) = existing.model, p.held
     if not isinstance(model, RandomForestClassifier):
         model = RandomForestClassifier(40, criterion="entropy", random_state=0).fit(*p.train)
     found, kept = [], set()
@@ -212,20 +168,27 @@ def pruned(p: Problem, existing: Existing, most: int = 2000) -> list[Any]:
     return found
 
 
-def look(model: Any, p: Problem, rows: Rows, *, mean: bool = True) -> tuple[np.ndarray, Any]:
-    """Which rows are right, and their bills or the mean of these, in one walk."""
+def look(
+    model: Any, p: Problem, rows: Part, *, mean: bool = True, scores: bool = False
+) -> tuple[np.ndarray, Any]:
+    """Which rows are right (or how relevant they are), and their bills or the mean of these, in one walk."""
     outcome = model.policy_.batch(rows[0])
-    right = model.policy_.output.predict(outcome.raw) == rows[1]
+    output = model.policy_.output
+    told = (
+        output.probabilities(outcome.raw)[:, 1]
+        if scores
+        else output.predict(outcome.raw) == rows[1]
+    )
     bills = p.costs.price(outcome.acquired)
-    return right, float(np.mean(bills)) if mean else bills
+    return told, float(np.mean(bills)) if mean else bills
 
 
-def taken(model: Any, p: Problem, existing: Existing, **more: float) -> dict[str, Any]:
+def taken(model: Any, p: Problem, existing: Existing) -> dict[str, Any]:
     """What a rule's model costs, and what it loses, on test rows."""
     right, cost = look(model, p, p.test)
     accuracy = float(right.mean())
     return {
-        **more, "cost": cost, "accuracy": accuracy, "saved": 1 - cost / existing.cost,
+        "cost": cost, "accuracy": accuracy, "saved": 1 - cost / existing.cost,
         "lost": existing.accuracy - accuracy,
         "lost_error": float((existing.right_test * 1.0 - right).std() / np.sqrt(len(right))),
     }  # fmt: skip
@@ -245,174 +208,84 @@ def fair(models: list[Any], seen: list[tuple[np.ndarray, np.ndarray]], right: np
     return None if kept is None else models[kept.model]
 
 
+def few(lines: list[tuple[float, float, int]]) -> list[int]:
+    """Models of a curve: at most so many, spread over the costs."""
+    lines = sorted(lines)
+    some = np.unique(np.linspace(0, len(lines) - 1, MOST_POINTS).astype(int))
+    return [lines[k][2] for k in some]
+
+
 def report(
-    models: list[Any], p: Problem, existing: Existing, kept: Any = None, stricter: Any = None
+    models: list[Any], p: Problem, existing: Existing, saving: float, kept: Any = None
 ) -> dict[str, Any]:
     """A curve on test rows, and what the rules take."""
-    seen = [look(model, p, p.validation, mean=False) for model in models]
+    seen = [look(model, p, p.held, mean=False) for model in models]
     lines = [
         (float(bill.mean()), float((existing.right * 1.0 - right).mean()), k)
         for k, (right, bill) in enumerate(seen)
     ]
-    lines.sort()
     good = [line for line in lines if line[1] <= WITHIN + 1e-12]
-    kept = kept or fair(models, seen, existing.right)
-    found: dict[str, Any] = {"plain": None, "fair": kept and taken(kept, p, existing)}
-    if stricter:
-        found["stricter"] = taken(stricter, p, existing)
-    if good:
-        cost, behind, k = good[0]
-        found["plain"] = taken(models[k], p, existing, validation_cost=cost, behind=behind)
-    if cheap := [line for line in lines if line[0] <= (1 - p.saving) * existing.cost]:
-        cost, behind, k = min(cheap, key=lambda line: line[1])
-        found["budget"] = taken(models[k], p, existing, validation_cost=cost, behind=behind)
-    some = np.unique(np.linspace(0, len(lines) - 1, MOST_POINTS).astype(int))
-    curve = [look(models[lines[k][2]], p, p.test) for k in some]
-    found["curve"] = [(cost, float(right.mean())) for right, cost in curve]
-    return found
+    cheap = [line for line in lines if line[0] <= (1 - saving) * existing.cost]
+    chosen = {
+        "plain": models[min(good)[2]] if good else None,
+        "fair": kept or fair(models, seen, existing.right),
+        "budget": models[min(cheap, key=lambda line: (line[1], line[0]))[2]] if cheap else None,
+    }
+    found: dict[str, Any] = {
+        rule: model and taken(model, p, existing) for rule, model in chosen.items()
+    }
+    curve = [look(models[k], p, p.test) for k in few(lines)]
+    return found | {"curve": [(cost, float(right.mean())) for right, cost in curve]}
+
+
+def ranked(models: list[Any], p: Problem, existing: Existing, saving: float) -> dict[str, Any]:
+    """The same by precision@5, of which validation documents choose; one point to lose, or the paper's cost."""
+    own = PricedModel(existing.model, p.costs)
+    base = [p.precision(k, own.predict_proba(X)[:, 1]) for k, (X, _) in enumerate((p.held, p.test))]
+    lines = []
+    for k, model in enumerate(models):
+        score, bill = look(model, p, p.held, scores=True)
+        lines.append((bill, base[0] - p.precision(0, score), k))
+    good = [line for line in lines if line[1] <= WITHIN + 1e-12]
+    cheap = [line for line in lines if line[0] <= (1 - saving) * existing.cost]
+
+    def on_test(k: int) -> dict[str, float]:
+        score, cost = look(models[k], p, p.test, scores=True)
+        precision = p.precision(1, score)
+        return {
+            "cost": cost,
+            "accuracy": precision,
+            "saved": 1 - cost / existing.cost,
+            "lost": base[1] - precision,
+        }
+
+    curve = [on_test(k) for k in few(lines)]
+    return {
+        "plain": on_test(min(good)[2]) if good else None, "fair": None,
+        "budget": on_test(min(cheap, key=lambda line: (line[1], line[0]))[2]) if cheap else None,
+        "curve": [(point["cost"], point["accuracy"]) for point in curve], "existing": base[1],
+    }  # fmt: skip
 
 
 def compare(
-    p: Problem, existing: Existing, gates: list[str], trees: dict[str, Any], *, rivals: bool = True
+    name: str, p: Problem, existing: Existing, method: str, trees: dict[str, Any]
 ) -> dict[str, Any]:
-    """One existing model, several gates in front of it, what they cost, and what rivals cost."""
-    print(f"  existing: {existing.accuracy:.4f} at {existing.cost:.2f}", flush=True)
-    makers: dict[str, Any] = {
-        name: (lambda name=name: gated(
-            name, p, existing, **(trees if name == "ADAPT-GBRT" else {})
-        )) for name in gates
-    }  # fmt: skip
-    if rivals:
-        rounds = {**trees, "n_rounds": 3 * trees["n_rounds"]}
-        makers["Greedy Miser"] = lambda: (misers(p, **rounds),)
-        prunings = cache(partial(pruned, p, existing))
-        makers["BudgetPrune"] = lambda: (prunings(),)
-        makers["BudgetPrune, refitted"] = lambda: ([m.refit(*p.train) for m in prunings()],)
-    methods = {}
-    for name, make in makers.items():
-        start = time.perf_counter()
-        models, *kept = make()
-        methods[name] = report(models, p, existing, *kept)
-        tell(name, methods[name], time.perf_counter() - start)
-    return {
-        "accuracy": existing.accuracy, "cost": existing.cost, "methods": methods,
-        "rows": [len(part[1]) for part in (p.train, p.validation, p.test)],
-    }  # fmt: skip
-
-
-def tell(name: str, found: dict[str, Any], seconds: float) -> None:
-    """One line per method."""
-    texts = []
-    for rule in [key for key in found if key != "curve"]:
-        figures = found[rule]
-        texts.append(
-            f"{rule}: not reached" if figures is None else
-            f"{rule}: saves {100 * figures['saved']:.1f} %, {100 * figures['lost']:+.2f} points lost"
-        )  # fmt: skip
-    print(f"    {name:14s} {'; '.join(texts)} ({seconds:.0f} s)", flush=True)
-
-
-# The parts ----------------------------------------------------------------------------------------
-
-
-LETTERS = {False: (12000, 4000, 4000), True: (3000, 1000, 4000)}
-"""Rows to train, choose and test on; True: with --quick."""
-
-
-def letters_rows() -> Rows:
-    data = datasets.load_letters()
-    return data.data.to_numpy(dtype=float), (np.asarray(data.target) >= 13).astype(int)
-
-
-def letters(args: argparse.Namespace) -> dict[str, Any]:
-    """The paper's rows, in file order."""
-    p = Problem.cut(*letters_rows(), LETTERS[args.quick], PAPER["letters"])
-    trees = {**TREES, "n_rounds": 40 if args.quick else 100}
-    curves = {"RBF-SVM": compare(p, svm(p, C=1, gamma=1), list(GATES), trees)}
-    curves["forest"] = compare(p, forest(p, 50 if args.quick else 200), list(GATES), trees)
-    return curves
-
-
-def letters_splits(args: argparse.Namespace) -> dict[str, Any]:
-    """Other divisions of the rows."""
-    X, y = letters_rows()
-    trees = {**TREES, "n_rounds": 40 if args.quick else 100}
-    found = {}
-    for seed in range(1, 2 if args.quick else 4):
-        order = np.random.default_rng(seed).permutation(len(y))
-        p = Problem.cut(X[order], y[order], LETTERS[args.quick], PAPER["letters"])
-        for name, existing in (("RBF-SVM", svm(p, C=1, gamma=1)), ("forest", forest(p, 200))):
-            gates = compare(p, existing, ["ADAPT-GBRT"], trees, rivals=False)
-            found[f"{name}, division {seed}"] = gates
-    return found
-
-
-def forest_cover(args: argparse.Namespace) -> dict[str, Any]:
-    """Seven classes; the rows are drawn, as those of the paper are not published."""
-    data = datasets.fetch_paper_set("forest", args.data)
-    X, y = data.data.to_numpy(dtype=float), np.asarray(data.target)
-    sizes = (4000, 2000, 6000) if args.quick else (36603, 15688, 58101)
-    rows, _ = train_test_split(np.arange(len(y)), train_size=sum(sizes), random_state=0, stratify=y)
-    p = Problem.cut(X[rows], y[rows], sizes, PAPER["forest"])
-    trees = {**TREES, "max_depth": 10, "n_rounds": 30 if args.quick else 80}
-    return {"forest": compare(p, forest(p, 50), ["ADAPT-GBRT"], trees)}
-
-
-def miniboone(args: argparse.Namespace) -> dict[str, Any]:
-    """The public sample."""
-    data = datasets.fetch_paper_set("miniboone_sample", args.data)
-    X, y = data.data.to_numpy(dtype=float), np.asarray(data.target)
-    parts = [(X[data.split == s], y[data.split == s]) for s in ("train", "validation", "test")]
-    p = Problem(*parts, Costs(np.ones(50, dtype=int)), PAPER["miniboone"])
-    trees = {"max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 10, "newton": True,
-             "n_rounds": 40 if args.quick else 100}  # fmt: skip
-    return {"forest": compare(p, forest(p, 50 if args.quick else 200), list(GATES), trees)}
-
-
-def cifar(args: argparse.Namespace) -> dict[str, Any]:
-    """Classes 0 to 4 against 5 to 9, by features made for this project: only relations compare."""
-    data = datasets.fetch_paper_set("cifar10_hog400", args.data)
-    X, y = data.data.to_numpy(dtype=float), (np.asarray(data.target) >= 5).astype(int)
-    sizes = (2000, 1000, 2000) if args.quick else (6000, 3000, 4000)
-    order = np.random.default_rng(0).permutation(len(y))[: sum(sizes)]
-    p = Problem.cut(X[order], y[order], sizes, PAPER["cifar"])
-    trees = {"max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 20, "newton": True,
-             "n_rounds": 40 if args.quick else 60}  # fmt: skip
-    return {"RBF-SVM": compare(p, svm(p, C=3, gamma="scale"), ["ADAPT-GBRT"], trees)}
-
-
-PARTS = {
-    "synthetic": synthetic, "letters": letters, "letters-splits": letters_splits, "forest": forest_cover,
-    "miniboone": miniboone, "cifar": cifar, "heart": heart, "growth": growth,
-}  # fmt: skip
-NEED_DATA = ("forest", "miniboone", "cifar")
-
-
-def keep(path: str, found: dict[str, Any]) -> None:
-    """Add figures to those of earlier runs."""
-    file = Path(path)
-    earlier = json.loads(file.read_text()) if file.exists() else {}
-    file.write_text(json.dumps(earlier | found, indent=1))
-
-
-def main() -> None:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--part", choices=list(PARTS), action="append", help="only these parts")
-    parser.add_argument("--data", help="folder with the papers' data sets")
-    parser.add_argument("--quick", action="store_true", help="small samples")
-    parser.add_argument("--json", help="file that gathers all figures")
-    args = parser.parse_args()
-    for name in args.part or PARTS:
-        if name in NEED_DATA and not args.data:
-            print(f"{name}: give --data FOLDER")
-            continue
-        print(name, flush=True)
-        start = time.perf_counter()
-        found = {"figures": PARTS[name](args), "quick": args.quick}
-        if args.json:
-            keep(args.json, {name: {**found, "seconds": round(time.perf_counter() - start)}})
-
-
-if __name__ == "__main__":
-    main()
+    """One method in front of, or instead of, an existing model."""
+    kept = None
+    if method in GATES:
+        models, kept = gated(method, p, existing, **(trees if method == "ADAPT-GBRT" else {}))
+    elif method == "Greedy Miser":
+        models = misers(p, **trees)
+    else:
+        models = pruned(p, existing)
+        if "refitted" in method:
+            models = [model.refit(*p.train) for model in models]
+    about = {
+        "cost": existing.cost,
+        "accuracy": existing.accuracy,
+        "rows": p.rows,
+        "models": len(models),
+    }
+    if p.queries is not None:
+        return about | ranked(models, p, existing, SAVED[name])
+    return about | report(models, p, existing, SAVED[name], kept)

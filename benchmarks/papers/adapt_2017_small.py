@@ -1,205 +1,157 @@
-"""The parts of ``adapt_2017_parts.py`` with a protocol of their own: the paper's example, heart, speed."""
+"""The experiments of the ADAPT paper with a protocol of their own: its examples, the oracle's gate, several stages."""
 
 from __future__ import annotations
 
-import argparse
-import time
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold, train_test_split
+import pandas as pd
 from sklearn.svm import SVC
 
+from benchmarks.papers.adapt_2017_parts import Existing
+from benchmarks.papers.sets import Problem
 from worthwhile import (
     AdaptiveBoostingClassifier,
     AdaptiveLinearClassifier,
-    GreedyMiserClassifier,
     L1GateClassifier,
-    PricedModel,
     datasets,
 )
 
-
-def synthetic(args: argparse.Namespace) -> dict[str, Any]:
-    """Synthetic-2: equal clusters, and the uneven ones that lead the L1 gate astray."""
-    found = {}
-    for shares in ((0.25,) * 4, (0.26, 0.26, 0.24, 0.24)):
-        X, y, costs = datasets.make_synthetic_2(1000, shares=shares, separation=2)
-        exact = SVC(gamma=1).fit(X, y)
-        for name, cls, extra in (
-            ("ADAPT-LIN", AdaptiveLinearClassifier, {"p_full": 0.5}),
-            ("L1 gate", L1GateClassifier, {"budget": 1.9}),
-        ):
-            model = cls(exact, costs=costs, **extra).fit(X, y, validation=(X, y))
-            figures = (float(model.score(X, y)), float(model.cost(X).mean()))
-            found[f"{name}, clusters of {100 * shares[0]:.0f} %"] = figures
-    for name, (score, cost) in found.items():
-        print(f"  {name:32s} accuracy {score:.3f} at {cost:.3f}")
-    return found
-
-
-# Heart --------------------------------------------------------------------------------------------
-
-HEART_GATES: dict[str, tuple[Any, dict[str, Any], tuple[float, ...]]] = {
-    "ADAPT-GBRT": (
-        AdaptiveBoostingClassifier,
-        {"n_rounds": 30, "max_depth": 3, "min_samples_leaf": 10, "max_iter": 3, "learning_rate": 0.3},
-        (2e-3, 3e-4, 1.5e-4, 6e-5, 3e-5),
-    ),
-    "ADAPT-LIN": (
-        AdaptiveLinearClassifier,
-        {"max_iter": 15, "refit_supports": False},
-        (2e-2, 5e-3, 2e-3, 1e-3, 5e-4),
-    ),
+GRID = 36
+"""Points of a picture in each direction."""
+WEAK = {
+    "p_full": 0.5, "constraint": "equal", "n_rounds": 5, "max_depth": 2, "learning_rate": 0.5,
 }  # fmt: skip
-"""Settings for 200 rows (shallow trees, few rounds, a penalty instead of refits), and gammas per dollar."""
-
-HEART_SHARES = (0.0, 0.3, 0.6)
-HEART_BUDGETS = (25, 50, 100, 150, 200, 250)
-
-
-class HeartSplit:
-    """One division of the heart rows, and the forest that is there already."""
-
-    def __init__(self, seed: int) -> None:
-        data = datasets.load_heart()
-        X, y = data.data, np.asarray(data.target)
-        self.train, self.test = (
-            (X.iloc[part], y[part])
-            for part in train_test_split(
-                np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y
-            )
-        )
-        forest = RandomForestClassifier(200, random_state=seed, oob_score=True).fit(*self.train)
-        self.proba = forest.oob_decision_function_
-        self.said = forest.classes_[np.argmax(self.proba, axis=1)]
-        self.existing = PricedModel(forest, data.costs)
-        self.folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(*self.train))
-
-    def gate(self, name: str, p_full: float, gamma: float) -> Any:
-        """A gate to be fitted."""
-        cls, settings, _ = HEART_GATES[name]
-        constraint = "equal" if p_full else "at_most"
-        return cls(self.existing, p_full=p_full, gamma=gamma, constraint=constraint, **settings)
-
-    def fitted(self, name: str, p_full: float, gamma: float) -> tuple[float, float]:
-        """Accuracy and bill on the test rows."""
-        model = self.gate(name, p_full, gamma).fit(*self.train, existing_proba=self.proba)
-        return float(model.score(*self.test)), float(model.cost(self.test[0]).mean())
-
-    def tried(self, name: str, p_full: float, gamma: float) -> tuple[float, float]:
-        """Accuracy and bill over the folds; trees that did not see a row answer for the forest."""
-        X, y = self.train
-        right, bill = [], []
-        for seen, held in self.folds:
-            model = self.gate(name, p_full, gamma)
-            model.fit(X.iloc[seen], y[seen], existing_proba=self.proba[seen])
-            rows, cheap = X.iloc[held], model.policy_.cheap
-            kept = cheap.output.predict(cheap.batch(rows.to_numpy(dtype=float), billed=False).raw)
-            right.append(np.where(model.sent(rows), self.said[held], kept) == y[held])
-            bill.append(model.cost(rows))
-        return float(np.concatenate(right).mean()), float(np.concatenate(bill).mean())
-
-    def chosen(self, name: str, shares: tuple[float, ...]) -> dict[str, tuple[float, float]]:
-        """What each rule takes from the grid, on the test rows."""
-        points = [(p_full, gamma) for p_full in shares for gamma in HEART_GATES[name][2]]
-        tried = [(*self.tried(name, *point), point) for point in points]
-        bar = float(np.mean(self.said == self.train[1])) - 0.01
-        good = [t for t in tried if t[0] >= bar]
-        rules = {"within one point": min(good, key=lambda t: t[1])[2] if good else None}
-        for budget in HEART_BUDGETS:
-            fits = [t for t in tried if t[1] <= budget]
-            rules[f"best within ${budget}"] = (
-                max(fits, key=lambda t: (t[0], -t[1]))[2] if fits else None
-            )
-        return {
-            rule: self.alone() if point is None else self.fitted(name, *point)
-            for rule, point in rules.items()
-        }
-
-    def alone(self) -> tuple[float, float]:
-        """The forest itself on the test rows."""
-        cost = float(self.existing.cost(self.test[0]).mean())
-        return float(self.existing.score(*self.test)), cost
+"""Trees for Synthetic-1: with more of them nothing is left for the exact model."""
+SHARES, GAMMAS = (0.4, 0.5, 0.6, 0.75), (0.003, 0.01, 0.03, 0.06)
+"""Trade-offs of the linear gates on Synthetic-2."""
 
 
-def heart(args: argparse.Namespace) -> dict[str, Any]:
-    """A forest that is charged for every test it reads, fronted by a gate: ten divisions, in dollars.
+def synthetic_1() -> dict[str, Any]:
+    """Figure 2: both gates after one and after ten outer iterations, without prices.
 
-    Settings come from five folds within the training rows: the cheapest within one point of the forest,
-    and the most accurate within a budget. Where no setting qualifies, the forest answers alone.
+    Pictures are strings of a square grid, lowest line first: what the cheap model says, 0 or 1, or 2 where
+    the gate sends a point on.
     """
-    results: dict[str, list[tuple[float, float]]] = {}
-    for seed in range(2 if args.quick else 10):
-        split = HeartSplit(seed)
-        results.setdefault("forest alone", []).append(split.alone())
-        for name in HEART_GATES:
-            shares = HEART_SHARES[::2] if args.quick else HEART_SHARES
-            for rule, point in split.chosen(name, shares).items():
-                results.setdefault(f"{name}, {rule}", []).append(point)
-    found = {}
-    base = np.array(results["forest alone"])[:, 0]
-    for name, runs in results.items():
-        score, cost = np.mean(runs, axis=0)
-        behind = np.array(runs)[:, 0] - base
-        error = float(behind.std(ddof=1) / np.sqrt(len(behind)))
-        found[name] = {
-            "accuracy": float(score), "cost": float(cost), "difference": float(behind.mean()), "error": error,
-        }  # fmt: skip
-        print(f"  {name:34s} {score:.3f} at ${cost:7.2f} ({behind.mean():+.3f} +- {error:.3f})")
+    X, y, costs = datasets.make_synthetic_1(1000)
+    exact = SVC(gamma=1, C=10).fit(X, y)
+    side = [np.linspace(*X[c].agg(["min", "max"]), GRID) for c in X]
+    points = dict(zip(X, (axis.ravel() for axis in np.meshgrid(*side)), strict=True))
+    rows = pd.DataFrame(points)
+    found: dict[str, Any] = {
+        "exact": float(exact.score(X, y)),
+        "exact picture": "".join(str(int(label > 0)) for label in exact.predict(rows)),
+        "low": [float(s[0]) for s in side], "high": [float(s[-1]) for s in side],
+        "rows": np.column_stack([X.iloc[::4], y[::4]]).round(3).tolist(),
+    }  # fmt: skip
+    for name, make, extra in (
+        ("ADAPT-LIN", AdaptiveLinearClassifier, {"p_full": 0.6, "refit_supports": False}),
+        ("ADAPT-GBRT", AdaptiveBoostingClassifier, WEAK),
+    ):
+        for iterations in (1, 10):
+            model = make(exact, gamma=0.0, max_iter=iterations, costs=costs, **extra).fit(X, y)
+            sent, cheap = model.sent(rows), model.policy_.cheap
+            said = cheap.output.predict(cheap.batch(rows.to_numpy(float), billed=False).raw) > 0
+            found[f"{name} {iterations}"] = {
+                "accuracy": float(model.score(X, y)), "sent": float(model.sent(X).mean()),
+                "picture": "".join(map(str, np.where(sent, 2, said.astype(int)))),
+            }  # fmt: skip
     return found
 
 
-# Speed --------------------------------------------------------------------------------------------
+def synthetic_2() -> dict[str, Any]:
+    """Figure 3: all trade-offs of the linear gates, as (cost, accuracy), on equal and on uneven clusters."""
+    found: dict[str, Any] = {}
+    makers: dict[str, Any] = {
+        "ADAPT-LIN": (AdaptiveLinearClassifier, {}),
+        "ADAPT-LIN, no refits": (AdaptiveLinearClassifier, {"refit_supports": False}),
+        "ADAPT-LSTSQ": (AdaptiveLinearClassifier, {"distance": "lstsq"}),
+    }
+    for shares in ((0.25,) * 4, (0.26, 0.26, 0.24, 0.24)):
+        X, y, costs = datasets.make_synthetic_2(400, shares=shares, separation=2)
+        exact, label = SVC(gamma=1).fit(X, y), f"clusters of {100 * shares[0]:.0f} %"
+        for name, (make, extra) in makers.items():
+            points = []
+            for p_full in SHARES:
+                for gamma in GAMMAS:
+                    model = make(exact, p_full=p_full, gamma=gamma, costs=costs, **extra).fit(X, y)
+                    points.append([float(model.cost(X).mean()), float(model.score(X, y))])
+            found[f"{name}, {label}"] = sorted(points)
+        gates = L1GateClassifier(exact, costs=costs).fit_path(
+            X, y, np.linspace(1, 2, 41), validation=(X, y)
+        )
+        points = {(float(m.cost(X).mean()), float(m.score(X, y))) for m in gates}
+        found[f"L1 gate, {label}"] = sorted(points)
+    return found
 
 
-def growth(args: argparse.Namespace) -> dict[str, float]:
-    """Trees per second on 36,603 x 54, all of them in one run, after compiling."""
-    n = 8000 if args.quick else 36603
-    if args.data:
-        data = datasets.fetch_paper_set("forest", args.data)
-        X, y = data.data.to_numpy(dtype=float)[:n], (np.asarray(data.target)[:n] == 2).astype(int)
-    else:
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(n, 54))
-        y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
-    proba = np.where(y[:, None] == [0, 1], 0.9, 0.1)
-    outer = 3 if args.quick else 10
-    shared: dict[str, Any] = {"n_rounds": 100, "costs": np.ones(54, dtype=int)}
-    GreedyMiserClassifier(n_rounds=2).fit(X[:500], y[:500])
-    adapt = AdaptiveBoostingClassifier(
-        (lambda rows: np.full((len(rows), 2), 0.5), list(range(54))),  # costs nothing to run
-        p_full=0.4, gamma=1e-5, max_iter=outer, **shared,
-    )  # fmt: skip
-    # Reading and binning the rows weighs on 100 trees, hardly on thousands: so more rounds as well.
-    longer = {**shared, "n_rounds": 100 if args.quick else 2000}
-    paper: dict[str, Any] = {"preset": "paper", "max_depth": 3, **shared}  # trees of the same kind
-    rates: dict[str, float] = {}
-    for name, model, extra in (
-        ("Greedy Miser", GreedyMiserClassifier(lam=1e-5, **paper), {}),
-        ("ADAPT-GBRT", adapt, {"existing_proba": proba}),
-        ("Greedy Miser, 2000 rounds", GreedyMiserClassifier(lam=1e-5, **{**paper, **longer}), {}),
-        ("Greedy Miser again", GreedyMiserClassifier(lam=1e-5, **paper), {}),
-    ):
-        start = time.perf_counter()
-        model.fit(X, y, **extra)
-        elapsed = time.perf_counter() - start
-        trees = 100 + 200 * len(model.trace_) if model is adapt else model.n_rounds
-        rates[name] = trees / elapsed
-        print(f"  {name:25s} {trees:5d} trees in {elapsed:6.2f} s: {rates[name]:6.0f} trees / s")
-    try:
-        import lightgbm
-    except ImportError:
-        print("  LightGBM is not installed")
-    else:
-        model = lightgbm.LGBMClassifier(n_estimators=100, max_depth=3, num_leaves=8, verbose=-1)
-        start = time.perf_counter()
-        model.fit(X, y)
-        rates["LightGBM"] = 100 / (time.perf_counter() - start)
-        print(f"  {'LightGBM':20s}   100 trees: {rates['LightGBM']:6.0f} trees / s")
-    fastest = max(rates["Greedy Miser"], rates.pop("Greedy Miser again"))
-    rates["Greedy Miser"] = fastest
-    for name in ("Greedy Miser", "Greedy Miser, 2000 rounds"):
-        print(f"  ADAPT-GBRT / {name}: {rates['ADAPT-GBRT'] / rates[name]:.2f}")
-    return rates
+def oracle_gate(p: Problem, existing: Existing) -> dict[str, Any]:
+    """Section 3: the gate that knows the losses, and the one that was learned, around the same cheap model.
+
+    The oracle keeps a row where the excess loss is at most eta times what is saved; the learned gate has its
+    threshold moved. Lines are (mean cost, accuracy, mean loss) on test rows.
+    """
+    model = AdaptiveBoostingClassifier(
+        existing.model, budget=0.6 * existing.cost, n_rounds=40, max_depth=5, costs=p.costs,
+        random_state=0, n_jobs=1,
+    ).fit(*p.train, existing_proba=existing.proba, validation=p.held)  # fmt: skip
+    X, y = p.test
+    policy, rows = model.policy_, np.arange(len(y))
+    cheap, gate = policy.cheap.batch(X), policy.gate.batch(X)
+    own = np.clip(policy.cheap.output.probabilities(cheap.raw), 1e-6, 1)
+    full = np.clip(existing.model[0](X), 1e-6, 1)
+    loss = np.array([-np.log(said[rows, y]) for said in (own, full)])
+    right = np.array([said.argmax(axis=1) == y for said in (own, full)])
+    bill = np.array([p.costs.price(cheap.acquired), np.full(len(y), existing.cost)])
+    gated = np.array(
+        [p.costs.price(cheap.acquired | gate.acquired), np.full(len(y), existing.cost)]
+    )
+
+    def line(sent: np.ndarray, bills: np.ndarray) -> list[float]:
+        who = sent.astype(int)
+        return [float(table[who, rows].mean()) for table in (bills, right, loss)]
+
+    excess, saved = loss[0] - loss[1], bill[1] - bill[0]
+    etas = np.concatenate(
+        [[-1.0], np.quantile(excess / np.maximum(saved, 1e-9), np.linspace(0, 1, 21)), [9.0]]
+    )
+    score = gate.raw[:, 0]
+    edges = np.quantile(score, np.linspace(0, 1, 21))
+    return {
+        "oracle": [line(excess > eta * saved, bill) for eta in etas],
+        "learned": [line(score > edge, gated) for edge in edges],
+        "as trained": line(score > 0, gated), "existing": line(np.ones(len(y), bool), bill),
+        "cheap": line(np.zeros(len(y), bool), bill), "rows": p.rows,
+    }  # fmt: skip
+
+
+def stages(p: Problem, existing: Existing) -> dict[str, Any]:
+    """Remark 2: a gate in front of a gate in front of the existing model, each within what is left to spend.
+
+    The first stage may spend 0.8 of the existing model's cost, the second 0.65, the third 0.5; beside each
+    the one stage that may spend as much.
+    """
+    found: dict[str, Any] = {"existing": [existing.cost, existing.accuracy], "rows": p.rows}
+    front, said = existing.model, existing.proba
+    for number, share in enumerate((0.8, 0.65, 0.5), 1):
+        for name, own in (
+            ("stages", (front, said)),
+            ("one stage", (existing.model, existing.proba)),
+        ):
+            model = AdaptiveBoostingClassifier(
+                own[0], budget=share * existing.cost, n_rounds=40, max_depth=5, costs=p.costs,
+                random_state=0, n_jobs=1,
+            ).fit(*p.train, existing_proba=own[1], validation=p.held)  # fmt: skip
+            cost, accuracy = float(model.cost(p.test[0]).mean()), float(model.score(*p.test))
+            found[f"{name} {number}"] = [cost, accuracy, share]
+            if name == "stages":
+                after = model
+        front, said = after, _said(after, p.train[0], said)
+    return found
+
+
+def _said(model: Any, X: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """What a gate and what is behind it say about training rows, on which that was asked out of fold."""
+    cheap = model.policy_.cheap
+    own = cheap.output.probabilities(cheap.batch(X, billed=False).raw)
+    return np.where(model.sent(X)[:, None], before, own)

@@ -26,34 +26,23 @@ import time
 from pathlib import Path
 from string import Template
 
-from benchmarks.papers import astc_2014, authors_page, greedy_miser_2012
+from benchmarks.papers import (
+    adapt_2017,
+    astc_2014,
+    authors_page,
+    budgetrf_2015,
+    dynamic_selection_2012,
+    greedy_miser_2012,
+)
 from benchmarks.papers.claims import table
-from benchmarks.papers.frame import RESULTS, Paper, Records, arguments, places, run
-
-
-def by_hand(name: str, title: str, data: str) -> Paper:
-    """A paper whose page is not made from kept results."""
-    return Paper(name, title, data, lambda _: [])
-
+from benchmarks.papers.frame import RESULTS, Records, arguments, places, run
 
 PAPERS = [
     greedy_miser_2012.PAPER,
     astc_2014.PAPER,
-    by_hand(
-        "budgetrf_2015",
-        "Feature-Budgeted Random Forest (ICML 2015)",
-        "MiniBooNE (sample), Forest, CIFAR features",
-    ),
-    by_hand(
-        "adapt_2017",
-        "Adaptive Classification for Prediction Under a Budget (NIPS 2017)",
-        "Letters, MiniBooNE (sample), Forest, CIFAR features, heart",
-    ),
-    by_hand(
-        "dynamic_selection_2012",
-        "Cost-sensitive Dynamic Feature Selection (2012)",
-        "ionosphere, USPS, segmentation",
-    ),
+    budgetrf_2015.PAPER,
+    adapt_2017.PAPER,
+    dynamic_selection_2012.PAPER,
 ]
 
 

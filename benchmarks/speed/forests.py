@@ -8,8 +8,8 @@ Forest and Letters; as it is, and with the top of the trees kept and leaves refi
 same where trees may be left out, refitted on all rows in the end), ``speed``
 (growing and answering against scikit-learn, equal trees and threads, in one run; pruning),
 ``yahoo`` (trees on data of the shape of Yahoo! LTR: time and memory for more trees and more rows).
-Results are kept in the file of ``--save``, from which
-``benchmarks/papers/budgetrf_2015.py`` writes them into its page. ``--quick`` takes small settings
+Results are kept in the file of ``--save``; the figures of ``prune`` and
+``fewer`` are printed as well. ``--quick`` takes small settings
 and shipped data.
 """
 
