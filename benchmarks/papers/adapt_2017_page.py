@@ -11,7 +11,7 @@ from benchmarks.common import markdown
 from benchmarks.papers.adapt_2017_parts import SAVED, WITHIN
 from benchmarks.papers.claims import Claim
 from benchmarks.papers.claims import table as claim_table
-from benchmarks.papers.frame import Records
+from benchmarks.papers.frame import Records, left_out
 
 NAMES = {
     "letters": "Letters", "forest": "Forest", "miniboone": "MiniBooNE (sample)", "cifar": "CIFAR features",
@@ -287,8 +287,16 @@ def draw(records: Records, folder: Path) -> None:
 
     if "synthetic-1" in records and "synthetic-2" in records:
         draw_examples(records, folder)
-    figure, axes = plt.subplots(2, 4, figsize=(16, 7), layout="constrained")
-    for axis, ((model, name), label) in zip(axes.ravel(), PANELS.items(), strict=False):
+    panels = {key: label for key, label in PANELS.items() if methods_of(records, *key)}
+    extra = [name for name in ("oracle gate", "stages") if name in records]
+    count = len(panels) + len(extra)
+    lines = 1 if count < 5 else 2
+    shape = (lines, -(-count // lines))
+    figure, grid = plt.subplots(
+        *shape, figsize=(4 * shape[1], 3.5 * lines), squeeze=False, layout="constrained"
+    )
+    axes = grid.ravel()
+    for axis, ((model, name), label) in zip(axes, panels.items(), strict=False):
         own = methods_of(records, model, name)
         for method, one in own.items():
             curve = np.array(sorted(one["curve"]))
@@ -310,7 +318,7 @@ def draw(records: Records, folder: Path) -> None:
         what = "precision@5" if name == "yahoo" else "accuracy"
         axis.set(title=f"{label}: {NAMES[name]}, {model}", xlabel="mean bill of a row", ylabel=what)
     if "oracle gate" in records:
-        own, axis = records["oracle gate"], axes.ravel()[6]
+        own, axis = records["oracle gate"], axes[len(panels)]
         for key, colour in (("oracle", "#1a9850"), ("learned", "#b2182b")):
             line = np.array(sorted(own[key]))
             axis.plot(line[:, 0], line[:, 1], ".-", color=colour, label=f"{key} gate")
@@ -324,7 +332,7 @@ def draw(records: Records, folder: Path) -> None:
         )
         axis.legend(frameon=False, fontsize=8)
     if "stages" in records:
-        own, axis = records["stages"], axes.ravel()[7]
+        own, axis = records["stages"], axes[count - 1]
         for key, colour in (("stages", "#b2182b"), ("one stage", "0.5")):
             line = np.array([own[f"{key} {k}"][:2] for k in (1, 2, 3)])
             axis.plot(
@@ -337,10 +345,12 @@ def draw(records: Records, folder: Path) -> None:
         axis.plot(*own["existing"], "*", color="black", ms=10, label="RBF-SVM alone")
         axis.set(title="Remark 2: stages, Letters", xlabel="mean bill of a row", ylabel="accuracy")
         axis.legend(frameon=False, fontsize=8)
-    for axis in axes.ravel():
+    for axis in axes[:count]:
         clean(axis)
-    for place in (0, 4):
-        axes.ravel()[place].legend(frameon=False, fontsize=7, loc="lower right")
+    for axis in axes[count:]:
+        axis.set_axis_off()
+    for axis in axes[: len(panels)]:
+        axis.legend(frameon=False, fontsize=7, loc="lower right")
     figure.savefig(folder / "adapt-2017.png", dpi=70)
     plt.close(figure)
 
@@ -408,4 +418,4 @@ def text(records: Records) -> str:
             "## Several stages (Remark 2)\n\nOn the Letters in front of the SVM, 40 rounds of depth 5. Beside a gate "
             f"before gates, one gate that may spend as much.\n\n{markdown(heads, lines)}"
         )
-    return page
+    return page + left_out(adapt_2017.PAPER, records)

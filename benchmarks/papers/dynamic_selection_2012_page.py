@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.common import markdown
 from benchmarks.papers.claims import Claim
 from benchmarks.papers.claims import table as claim_table
-from benchmarks.papers.frame import Records
+from benchmarks.papers.frame import Records, left_out
 
 SETS = ("radar", "digits", "segmentation")
 TEACHERS = {
@@ -267,23 +267,31 @@ def draw(records: Records, folder: Path) -> None:
 
     from worthwhile.plots._style import clean
 
-    figure, axes = plt.subplots(2, 4, figsize=(15, 6.6), layout="constrained")
+    sets = [name for name in SETS if divisions(records, name, "paper", "DAgger")]
+    learned = "digits" in sets
+    width = len(sets) + learned
+    figure, axes = plt.subplots(
+        2, width, figsize=(4 * width, 6.6), squeeze=False, layout="constrained"
+    )
     for line, way in zip(axes, ("paper", "ours"), strict=True):
-        for axis, name in zip(line, SETS, strict=False):
+        for axis, name in zip(line, sets, strict=False):
             _panel(axis, records, name, way)
             axis.set(xlabel="share of the full price", ylabel="accuracy")
             axis.set_title(f"{name}, {WAYS[way].removeprefix('the ')}")
-        for coach in TEACHERS[way]:
+        for coach in TEACHERS[way] if learned else ():
             for part in divisions(records, "digits", way, coach)[:1]:
                 rewards = np.array(part["learning"])[:, 1]
-                line[3].plot(
+                line[-1].plot(
                     np.arange(1, len(rewards) + 1), rewards, ".-", color=LOOK[coach], label=coach
                 )
-        line[3].set(
-            title="digits, learning at lam 0.5", xlabel="round", ylabel="reward, development rows"
-        )
+        if learned:
+            line[-1].set(
+                title="digits, learning at lam 0.5",
+                xlabel="round",
+                ylabel="reward, development rows",
+            )
     for line in axes:
-        line[1].legend(frameon=False, fontsize=8, loc="lower right")
+        line[0].legend(frameon=False, fontsize=8, loc="lower right")
     for axis in axes.ravel():
         clean(axis)
     figure.savefig(folder / "dynamic-selection-2012.png", dpi=75)
@@ -371,4 +379,4 @@ def text(records: Records) -> str:
             **own, **own["on oracle's states"] | {"mean": last["mean"], "u": last["u"]}
         )
         page += f"## What the theorems bound\n\n{said}\n\n{theorem_table(records)}"
-    return page
+    return page + left_out(dynamic_selection_2012.PAPER, records)

@@ -168,6 +168,13 @@ def places(given: argparse.Namespace) -> tuple[Path, Path]:
     )
 
 
+def left_out(paper: Paper, records: Records) -> str:
+    """Which experiments have not been run yet, as the last line of a page."""
+    given = arguments(None, []).parse_args([])
+    names = [own.name for own in paper.experiments(given) if own.name not in records]
+    return f"\nNot run yet, left for the same command: {'; '.join(names)}.\n" if names else ""
+
+
 def run(paper: Paper, records: Records, given: argparse.Namespace, end: float) -> float:
     """Run what is missing of a paper, until the end; the seconds that it took."""
     took = 0.0
