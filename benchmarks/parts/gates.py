@@ -64,8 +64,9 @@ looked at. What had stood in the way, on these draws:
   half with a standard error, which only few rows reach. That first draw, and the first of MiniBooNE, were known by the
   rule of before when this one was chosen.
 
-A case without a line was not run with this rule; the others were, on one draw each unless a line has more. On heart all
-three gates send every patient on, in front of all four models, and say why.
+A case without a line was not run with this rule; the others were, on one draw each unless a line has more. On MiniBooNE
+the choice is still careful: folds of 3,000 rows train on 2,000, so that it expects to lose 0.9 points where nothing is
+lost. On heart all three gates send every patient on, in front of all four models, and say why.
 """
 
 
