@@ -33,7 +33,8 @@ def bounds_of_pairs(cost: Any, error: Any, confidence: float) -> Floats:
     counts as cheaper than what a cheaper one may cost.
     """
     sure = NormalDist().inv_cdf((1 + confidence) / 2)
-    return np.maximum.accumulate(np.asarray(cost) + sure * np.asarray(error))
+    bounds: Floats = np.maximum.accumulate(np.asarray(cost) + sure * np.asarray(error))
+    return bounds
 
 
 def hull(bound: Floats, score: Floats) -> list[int]:
