@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -157,11 +158,13 @@ def measure_choices(
         assert found_at is not None  # every budget has a choice
         keeps = chosen[-1].cost <= found_at.cost <= budget
         chosen.append(found_at if keeps else chosen[-1])
-    return _rising(chosen[1:])
+    models = _rising(chosen[1:])
+    bills = [one.cost for one in models]
+    return models, [bisect_right(bills, budget) - 1 for budget in budgets]
 
 
-def _rising(chosen: Sequence[Measured]) -> tuple[list[Measured], list[int]]:
-    """Distinct models of a list by their bills, such that no score falls, and the number of each.
+def _rising(chosen: Sequence[Measured]) -> list[Measured]:
+    """Distinct models of a list by their bills, such that no score falls.
 
     Taking the best of many noisy scores would flatter it; means over neighbours do not.
     """
@@ -169,12 +172,11 @@ def _rising(chosen: Sequence[Measured]) -> tuple[list[Measured], list[int]]:
     for one in chosen:
         distinct.setdefault((one.method, one.cost, one.score), one)
     scores = isotonic_regression([one.score for one in distinct.values()])
-    models, number = list[Measured](), dict[Any, int]()
-    for (key, one), score in zip(distinct.items(), scores.tolist(), strict=True):
+    models = list[Measured]()
+    for one, score in zip(distinct.values(), scores.tolist(), strict=True):
         if not models or score > models[-1].score:
             models.append(replace(one, score=score))
-        number[key] = len(models) - 1
-    return models, [number[one.method, one.cost, one.score] for one in chosen]
+    return models
 
 
 def measure_peer(comparison: Comparison, folds: Folds) -> Measured | None:
