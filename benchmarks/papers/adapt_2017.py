@@ -42,8 +42,8 @@ FRONTS = (
     Front("letters", 0.25, "RBF-SVM", partial(svm, C=1, gamma=1),
           ("ADAPT-GBRT", *LINEAR, "ADAPT-LSTSQ", *RIVALS[:2]), {}),
     Front("miniboone", 1.0, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *RIVALS), {}),
-    Front("yahoo", 0.015, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *RIVALS[:2]), {}),
-    Front("forest", 0.06, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *RIVALS[:2]), {"max_depth": 8}),
+    Front("yahoo", 0.014, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *RIVALS[:2]), {}),
+    Front("forest", 0.05, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *RIVALS[:2]), {"max_depth": 8}),
     Front("letters", 0.25, "forest", partial(forest, n_trees=40), ("ADAPT-GBRT", *LINEAR, RIVALS[0]), {}),
     Front("cifar", 0.08, "RBF-SVM", partial(svm, C=3, gamma="scale"), ("ADAPT-GBRT", *RIVALS[:2]), {}),
 )  # fmt: skip

@@ -180,7 +180,7 @@ def _beyond(records: Records) -> list[Claim]:
         )
         found.append(Claim(
             "Remark 2: a gate can stand before a gate; one stage does well already", "in words", text,
-            "Letters, RBF-SVM; each stage within 0.8, 0.65 and 0.5 of its cost", None,
+            "Letters, RBF-SVM; each stage within 0.8, 0.65 and 0.5 of its cost; the paper has no figure", None,
         ))  # fmt: skip
     return found
 

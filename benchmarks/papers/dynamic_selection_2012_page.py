@@ -176,7 +176,7 @@ def _fixed(records: Records, way: str, coach: str, owed: str) -> Claim:
     means = [np.mean(values) for own in (forward, weight) for values in own.values()]
     return Claim(
         f"Figure 1: above both fixed orders at the same cost, {WAYS[way]}", "yes",
-        f"points above forward: {several(forward)}; above |w|/cost: {several(weight)}",
+        f"points above forward: {several(forward)}; above weight over cost: {several(weight)}",
         f"{owed}; orders with the same kind of classifier; trade-offs below half of the price",
         all(mean >= 0 for mean in means),
     )  # fmt: skip
