@@ -35,7 +35,7 @@ import worthwhile.dask  # noqa: E402
 from worthwhile.dask import (  # noqa: E402
     DaskGreedyMiserClassifier,
     DaskGreedyMiserRegressor,
-    _estimators,
+    _base,
 )
 from worthwhile.dask._gang import Gang  # noqa: E402
 
@@ -133,7 +133,7 @@ def test_validation_rows_on_the_cluster(client, tmp_path):
 @pytest.mark.parametrize("kind", ["array", "frame"])
 def test_rows_beyond_the_memory_of_workers_are_kept_in_files(client, kind, tmp_path, monkeypatch):
     """Of which no more than a partition is in memory."""
-    monkeypatch.setattr(_estimators, "ROOM", 1e-9)
+    monkeypatch.setattr(_base, "ROOM", 1e-9)
     most = []
     write = StoredColumns.write_rows
 

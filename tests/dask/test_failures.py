@@ -18,7 +18,7 @@ from tests.distributed.test_equality import N, regressor
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from worthwhile.dask import DaskGreedyMiserRegressor, _estimators  # noqa: E402
+from worthwhile.dask import DaskGreedyMiserRegressor, _base  # noqa: E402
 from worthwhile.dask._gang import Gang  # noqa: E402
 
 MOST = 240.0
@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     client, at_round, moment, room, tmp_path, monkeypatch
 ):
     """Neither where rows are in memory nor where they are in files, and its partitions are made again."""
-    monkeypatch.setattr(_estimators, "ROOM", room)
+    monkeypatch.setattr(_base, "ROOM", room)
     model = regressor(n_rounds=20)
     victim = pids(client)[moment % 3]
     told = at_round(moment, lambda: os.kill(victim, signal.SIGKILL))

@@ -39,7 +39,9 @@ class Later:
         for key, where in zip(self._keys, self._places, strict=True):
             partition = Future(key, client)
             # The scheduler tells a worker's client of results that it has asked for, not of others'.
-            client._inform_scheduler_of_futures()
+            client._send_to_scheduler(
+                {"op": "client-desires-keys", "keys": [key], "client": client.id}
+            )
             values = partition.result()[where]
             rows.write_rows(start, values)
             start += len(values)

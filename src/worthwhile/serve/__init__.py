@@ -7,8 +7,8 @@ Stands on ``runtime`` and ``persist`` alone; a model is used without a compiler.
    like, ``_openapi`` which features there are) or ``_pages`` (people), with ``_keys`` saying who is calling;
 2. to ``_cases``, which drives sessions of ``_models``, or ``_rows`` for many at once, or ``_promises``,
    which holds what came true against what was promised;
-3. to ``_operations`` (cases), ``_history`` (many of them) and ``_key_operations`` (keys), what is written and
-   read, on a ``_database`` (``_sqlite`` or ``_postgres``, by ``_stores``; ``_batches`` share a commit);
+3. to ``_openings`` and ``_operations`` (cases), ``_history`` (many of them) and ``_key_operations`` (keys), what
+   is written and read, on a ``_database`` (``_sqlite`` or ``_postgres``, by ``_stores``; ``_batches`` share a commit);
    ``_audit`` notes who did what.
 
 Around it: ``_settings`` (file, environment, options), ``_metrics`` (Prometheus), ``_errors``,
