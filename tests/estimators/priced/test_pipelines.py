@@ -7,139 +7,42 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
-    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.feature_selection import SelectKBest
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    KBinsDiscretizer,
-    MaxAbsScaler,
-    MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
-    PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    SplineTransformer,
     StandardScaler,
-    TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
 
 import worthwhile
+from tests.estimators.priced.preprocessing import (
+    COSTS,
+    FRONTS,
+    MODELS,
+    NUMBERS,
+    PLAIN,
+    TEXT,
+    encoded,
+    fitted,
+    loans,
+)
 from worthwhile import PricedModel
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.testing import check_contract
 
-NUMBERS, TEXT = ["age", "amount", "rate"], ["job", "home"]
-COSTS = worthwhile.Costs(
-    {"age": 1, "amount": 2, "rate": 3, "job": 5, "home": 7},
-    groups={"form": {"fee": 11, "features": ["amount", "job"]}},
-)
-
 
 @pytest.fixture(scope="module")
 def table():
-    """Numbers and text, some of both empty."""
-    rng = np.random.default_rng(0)
-    n = 300
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(18, 80, n).astype(float),
-            "amount": rng.lognormal(3, 1, n),
-            "rate": rng.integers(1, 5, n).astype(float),
-            "job": rng.choice(["cook", "smith", "tailor", "judge"], n),
-            "home": rng.choice(["own", "rent"], n),
-        }
-    )
-    signal = (
-        frame["age"] / 20 + 2 * (frame["job"] == "cook") - (frame["home"] == "own") + frame["rate"]
-    )
-    y = np.where(signal + rng.normal(size=n) > 5.5, "good", "bad")
-    frame.loc[rng.random(n) < 0.1, "age"] = np.nan
-    frame.loc[rng.random(n) < 0.1, "job"] = np.nan
-    return frame, y
-
-
-def encoded(text, numbers=None):
-    """One transformer for text, one for numbers."""
-    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), text)
-    return make_column_transformer((filled, TEXT), (numbers or SimpleImputer(), NUMBERS))
-
-
-FRONTS = {
-    "one-hot": lambda: encoded(OneHotEncoder(handle_unknown="ignore")),
-    "one-hot, dropped": lambda: encoded(OneHotEncoder(drop="first")),
-    "one-hot, rare together": lambda: encoded(
-        OneHotEncoder(max_categories=3, handle_unknown="infrequent_if_exist")
-    ),
-    "one-hot, dense": lambda: encoded(OneHotEncoder(sparse_output=False)),
-    "one-hot, empty as a value": lambda: make_column_transformer(
-        (OneHotEncoder(), TEXT), (SimpleImputer(), NUMBERS)
-    ),
-    "ordinal": lambda: encoded(OrdinalEncoder()),
-    "target": lambda: encoded(TargetEncoder(random_state=0)),
-    "scaled": lambda: encoded(OneHotEncoder(), make_pipeline(SimpleImputer(), StandardScaler())),
-    "scaled first": lambda: encoded(OneHotEncoder(), make_pipeline(StandardScaler(), SimpleImputer())),
-    "robust": lambda: encoded(OneHotEncoder(), make_pipeline(RobustScaler(), SimpleImputer())),
-    "min and max": lambda: encoded(OneHotEncoder(), make_pipeline(SimpleImputer(), MinMaxScaler())),
-    "largest": lambda: encoded(OneHotEncoder(), make_pipeline(SimpleImputer(), MaxAbsScaler())),
-    "indicator": lambda: encoded(OneHotEncoder(), SimpleImputer(add_indicator=True)),
-    "union": lambda: encoded(
-        OneHotEncoder(),
-        make_union(SimpleImputer(), MissingIndicator(), FunctionTransformer(np.isnan)),
-    ),
-    "power": lambda: encoded(OneHotEncoder(), make_pipeline(PowerTransformer(), SimpleImputer())),
-    "quantiles": lambda: encoded(
-        OneHotEncoder(), make_pipeline(QuantileTransformer(n_quantiles=20), SimpleImputer())
-    ),
-    "bins": lambda: encoded(
-        OneHotEncoder(), make_pipeline(SimpleImputer(), KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf"))
-    ),
-    "splines": lambda: encoded(OneHotEncoder(), make_pipeline(SimpleImputer(), SplineTransformer())),
-    "logarithm": lambda: encoded(
-        OneHotEncoder(), make_pipeline(SimpleImputer(), FunctionTransformer(np.log1p))
-    ),
-    "products": lambda: encoded(
-        OneHotEncoder(), make_pipeline(SimpleImputer(), PolynomialFeatures(2))
-    ),
-    "selected": lambda: make_pipeline(encoded(OneHotEncoder()), SelectKBest(k=4)),
-    "some left out": lambda: make_column_transformer(
-        (OneHotEncoder(), ["home"]), ("passthrough", ["rate"])
-    ),
-    "the rest passed on": lambda: make_column_transformer(
-        (OneHotEncoder(), TEXT), remainder=SimpleImputer()
-    ),
-    "by type": lambda: make_column_transformer(
-        (OneHotEncoder(), make_column_selector(dtype_exclude="number")),
-        (SimpleImputer(), make_column_selector(dtype_include="number")),
-    ),
-}  # fmt: skip
-PLAIN = set(FRONTS) - {"power", "quantiles", "bins", "splines", "logarithm", "products", "union"}
-"""What needs no transformer of another library at prediction."""
-MODELS = {
-    "tree": lambda: DecisionTreeClassifier(max_depth=4, random_state=0),
-    "forest": lambda: RandomForestClassifier(5, max_depth=4, random_state=0),
-    "boosted": lambda: GradientBoostingClassifier(n_estimators=5, random_state=0),
-    "linear": lambda: LogisticRegression(max_iter=2000),
-}
-
-
-def fitted(front, model, table):
-    X, y = table
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make_pipeline(FRONTS[front](), MODELS[model]()).fit(X, y)
+    return loans()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -354,42 +257,6 @@ def test_a_level_without_a_number_is_refused_where_the_model_takes_none(table, m
         type(policy).from_state(policy.costs, policy.output, state)
 
 
-def test_searches_over_pipelines_speak_of_source_columns(table, tmp_path):
-    X, y = table
-    miser = worthwhile.GreedyMiserClassifier(n_rounds=20, costs=COSTS, min_samples_leaf=5)
-    search = worthwhile.BudgetSearchCV(
-        make_pipeline(FRONTS["one-hot, dense"](), miser),
-        budget=25,
-        trade_off=[{"greedymiserclassifier__lam": lam} for lam in (0.0, 0.001, 0.01)],
-        scoring="neg_log_loss",
-        cv=2,
-        refine=0,
-        tune=0,
-        confidence=0.5,
-    ).fit(X, y)
-    assert search.costs_.features == tuple(X.columns)
-    assert search.frontier_.unit == COSTS.unit
-    # What it is and buys, with nothing but the pipeline of scikit-learn and the miser behind it.
-    pipeline = search.best_estimator_.best_estimator_.model
-    made = pipeline[:-1].transform(X)
-    np.testing.assert_array_equal(search.predict_proba(X), pipeline[-1].predict_proba(made))
-    names = [name.split("__")[1] for name in pipeline[0].get_feature_names_out()]
-    source = [list(X.columns).index(name.split("_")[0]) for name in names]
-    expected = np.zeros(X.shape, dtype=bool)
-    for row, place in zip(*np.nonzero(pipeline[-1].acquired(made)), strict=True):
-        expected[row, source[place]] = True
-    np.testing.assert_array_equal(search.acquired(X), expected)
-    assert expected[:, 3:].any(), "text is bought"
-    assert (search.predict(X) == y).mean() > 0.75
-    bills = [COSTS.price(X.columns[row].tolist()) for row in search.acquired(X)]
-    assert search.cost(X).tolist() == pytest.approx(bills)
-    assert 0 < search.cost(X).mean() <= 25
-    assert set(search.session(budget=20).ask()) <= set(X.columns)
-    search.save(tmp_path / "model")
-    again = worthwhile.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict_proba(X), search.predict_proba(X))
-
-
 @pytest.mark.parametrize("kind", ["linear tree", "dynamic", "cascade", "forest"])
 def test_others_of_ours_behind_an_encoder(table, kind):
     """Policies that know more than they asked for would decide otherwise: batches and sessions agree."""
@@ -406,59 +273,6 @@ def test_others_of_ours_behind_an_encoder(table, kind):
     if not priced.policy_.chooses_by_price:  # which other prices were given to learn
         np.testing.assert_allclose(priced.predict_proba(X), pipeline[-1].predict_proba(made))
     check_contract(priced, X, rows=3)
-
-
-def test_the_trade_off_of_a_pipeline_is_that_of_its_last_step(table):
-    from worthwhile.frontier._pipelines import PricedPipeline
-
-    X, y = table
-    miser = worthwhile.GreedyMiserClassifier(n_rounds=4, costs=COSTS, min_samples_leaf=5)
-    whole = PricedPipeline(make_pipeline(FRONTS["one-hot, dense"](), miser))
-    grid = whole.trade_off_grid(X, y)
-    assert grid
-    assert all(list(point) == ["greedymiserclassifier__lam"] for point in grid)
-    whole.set_params(**grid[-1]).fit(X, y)
-    assert whole.n_rounds_ == 4
-    cut = whole.at(stage=2)
-    last = whole.best_estimator_.model[-1]
-    made = whole.best_estimator_.model[:-1].transform(X)
-    np.testing.assert_array_equal(cut.predict_proba(X), last.at(stage=2).predict_proba(made))
-    # The miser inside was fitted with prices of sources: its own bill is that of the table.
-    np.testing.assert_allclose(last.cost(made), whole.cost(X))
-
-
-def test_compare_takes_estimators_and_pipelines_by_names_of_the_caller(table):
-    X, y = table
-    l1 = worthwhile.CostWeightedL1Classifier()
-    mine = {"as it is": l1, "one-hot": make_pipeline(FRONTS["one-hot, dense"](), l1)}
-    found = worthwhile.compare(X, y, COSTS, mine, [20], n_splits=1, effort=2)
-    assert not found.failures
-    assert set(found.methods) == set(mine)
-    with pytest.raises(ValueError, match="methods has 'tree' as a DecisionTreeClassifier: give"):
-        worthwhile.compare(X, y, COSTS, {"tree": MODELS["tree"]()})
-
-
-def test_peers_take_text_too(table):
-    X, y = table
-    found = worthwhile.compare(X, y, COSTS, ["decision-tree"], [20], n_splits=1, effort=2)
-    assert not found.failures
-
-
-@pytest.mark.parametrize(
-    "method", ["pruned-forest", "adaptive-linear", "adaptive-boosting", "l1-gate"]
-)
-def test_what_starts_from_a_forest_takes_text_too(table, method):
-    X, y = table
-    found = worthwhile.compare(X, y, COSTS, [method], [20], n_splits=1, effort=1)
-    assert not found.failures
-    assert found.methods == [method]
-
-
-def test_a_search_over_a_pipeline_of_others_is_refused(table):
-    X, y = table
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    with pytest.raises(TypeError, match="estimator ends with a LogisticRegression: a search needs"):
-        worthwhile.BudgetSearchCV(pipeline, budget=3).fit(X, y)
 
 
 @pytest.fixture(scope="module")
