@@ -359,9 +359,10 @@ def scene_text(results: Records) -> str:
 descriptors, 200 rounds by its 300 exits every 10 trees), means over {len(draws)} draws. The SVM has the mean of the
 descriptors' radial kernels on their scores, where the paper has kernels on the descriptors themselves. Leaves have
 Newton steps, as in the algorithm of Hastie et al. that the paper names for this loss. Sizes and that were settled on
-validation rows of another draw, after a first run on nine draws with mean gradients and a vector of classes in each leaf
-had stayed far below the SVM (stage-wise 0.594 against 0.886 on test rows) and was given up; the ten here are fresh. What
-counts as little for Early Exit, more than 0.8 of stage-wise's time, was set after these figures. Figure 4 shows photographs of the 15 classes: generated scores
+validation rows of another draw, after a first run on nine draws, with mean gradients and a vector of classes in each
+leaf, had stayed far below the SVM (stage-wise 0.594 against 0.886 on test rows) and was given up; the ten here are
+fresh. What counts as little for Early Exit, more than 0.8 of stage-wise's time, was set after these figures. Figure 4
+shows photographs of the 15 classes: generated scores
 have none. How long training takes is on [the speed page](speed.md).
 
 {scene_table(results)}"""
