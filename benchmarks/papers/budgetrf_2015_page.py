@@ -338,9 +338,9 @@ HOW = """How figures were chosen. Draws begin with seed 100, on which nothing wa
 Figure 3: 0.3 instead of 0.1, after its test errors of these draws were seen; all else was run once.
 Models of Figure 3 are chosen on validation rows within each bill and shown on test rows. Forests have 40 trees (the
 paper's Yahoo 140), alpha is 0 unless a line says otherwise. CSTC trains on at most 4,000 rows for ten rounds (Yahoo and
-CIFAR: 1,000 and five): it is the slow reference. Greedy Miser has `preset="paper"`, 100 rounds of depth 4 at rate 0.3, cut on
-validation rows. MiniBooNE is the authors' sample of 5,000 rows, so its draws share rows; CIFAR has features of our own;
-Yahoo is generated. The minutes are those of a busy machine.
+CIFAR: 1,000 and five): it is the slow reference. Greedy Miser has `preset="paper"`, 100 rounds of depth 4 at rate
+0.3, cut on validation rows. MiniBooNE is the authors' sample of 5,000 rows, so its draws share rows; CIFAR has
+features of our own; Yahoo is generated. The minutes are those of a busy machine.
 
 **What is not the paper's.** `BudgetedForestClassifier()` lets validation rows choose between the paper's forest and
 one of trees that see all rows, judge a split by the mean over its sides (the paper's future work) and differ by few
