@@ -1,7 +1,7 @@
-"""All methods side by side on four data sets: how long it takes, what comes out, the front figure.
+"""All methods side by side on four data sets: how long it takes, what comes out, a figure.
 
     python -m benchmarks.parts.compare --data FOLDER [--quick] [--keep FOLDER] [--out docs/reproduction/compare.md]
-        [--figure docs/figures/frontier.png] [--methods budget lightgbm-static ...]
+        [--figure FILE] [--methods budget lightgbm-static ...]
 
 ``worthwhile.compare`` with every method of the library and every peer that is installed: heart with its
 published prices, Letters, segmentation and the MiniBooNE sample with a price of 1 for each feature. The
