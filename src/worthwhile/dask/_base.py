@@ -19,7 +19,7 @@ from worthwhile.dask._gang import Gang, Job
 from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
-from worthwhile.estimators._shared.validation import ReadElsewhere
+from worthwhile.estimators.boosting import ReadElsewhere
 
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""

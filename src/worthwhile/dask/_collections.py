@@ -19,7 +19,7 @@ from worthwhile.columns import Column, Columns
 from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
 from worthwhile.distributed.plan import Miser
-from worthwhile.estimators._shared.validation import read_validation_table
+from worthwhile.estimators.boosting import read_validation_table
 
 Array = npt.NDArray[Any]
 

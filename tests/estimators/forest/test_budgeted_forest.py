@@ -109,7 +109,9 @@ def test_what_the_path_has_bought_does_not_shut_the_rest_out(n):
     priced = [small(free_on_path=f, costs=[2, 3, 9, 9, 9]).fit(X, y) for f in (False, True)]
     assert not same_trees(*priced)
     assert priced[1].acquired(X).any(axis=0).sum() > 1
-    fee = Costs([0] * 5, {"a": {"fee": 1, "features": [0, 2]}, "b": {"fee": 1, "features": [1]}})
+    fee = Costs(
+        [0, 0, 0, 1, 1], {"a": {"fee": 1, "features": [0, 2]}, "b": {"fee": 1, "features": [1]}}
+    )
     assert small(free_on_path=True, costs=fee).fit(X, y).acquired(X)[:, 1].any()
 
 

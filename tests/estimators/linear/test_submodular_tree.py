@@ -372,13 +372,13 @@ def test_routing_is_chosen_with_the_budget_and_hard_under_one(seed):
     noise = 3 * rng.normal(size=300)
     y = (X @ np.linspace(1, 0.5, 6) + noise > 0).astype(int)
     chosen = SubmodularTreeClassifier(certify=False).fit(X, y)
-    points = chosen._auto_points(X)
+    points = chosen._auto_points(X, y, None)
     assert {point["routing"] for point in points} == {"hard", "soft"}
     again = SubmodularTreeClassifier(chosen.budget_, routing=chosen.routing_, certify=False)
     assert again.fit(X, y).policy_.fingerprint() == chosen.policy_.fingerprint()
     assert SubmodularTreeClassifier(2, certify=False).fit(X, y).routing_ == "hard"
     only = SubmodularTreeClassifier(routing="soft", certify=False)
-    assert {point["routing"] for point in only._auto_points(X)} == {"soft"}
+    assert {point["routing"] for point in only._auto_points(X, y, None)} == {"soft"}
 
 
 def test_the_better_routing_is_found_on_rows_held_out():

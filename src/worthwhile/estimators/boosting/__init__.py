@@ -10,6 +10,7 @@ Each round asks a loss (``losses``; ``_target_losses`` for numbers besides the s
 baseline: stage-wise regression on cheap features only.
 """
 
+from worthwhile.estimators._shared.validation import ReadElsewhere, read_validation_table
 from worthwhile.estimators.boosting._rounds import RoundRecord
 from worthwhile.estimators.boosting._training import Training
 from worthwhile.estimators.boosting.feature_subsets import FeatureSubsets
@@ -20,6 +21,8 @@ __all__ = [
     "FeatureSubsets",
     "GreedyMiserClassifier",
     "GreedyMiserRegressor",
+    "ReadElsewhere",
     "RoundRecord",
     "Training",
+    "read_validation_table",
 ]
