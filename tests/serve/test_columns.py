@@ -82,6 +82,7 @@ def test_a_word_that_is_not_known_is_refused_with_those_that_are(client, model):
 
 def test_the_document_has_names_types_and_choices(client, model):
     document = client.get("/v1/openapi.json").json()
+    assert client.get("/openapi.json").json() == document
     schemas = document["components"]["schemas"]
     assert schemas["OpenRequest"]["properties"]["model"]["enum"] == ["lender"]
     features = schemas["Values_of_lender"]["properties"]

@@ -64,6 +64,9 @@ def test_the_first_key_counts_while_the_service_runs(make, store, monkeypatch):
     database = open_database(store)
     secret = new_key(database, "ward")
     assert client.get("/v1/models").status_code == 401
+    refused = client.get("/openapi.json", follow_redirects=False)
+    assert refused.status_code == 401
+    assert set(refused.json()) == {"error"}
     assert client.post("/v1/sessions", json={"model": "heart"}).status_code == 401
     assert client.get("/cases", follow_redirects=False).headers["location"] == "/sign-in"
     headers = {"Authorization": f"Bearer {secret}"}

@@ -77,6 +77,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(api.quick)
     app.include_router(api.router)
     app.include_router(api.public)
+    # Where tools look for it unless they are told otherwise.
+    app.add_api_route("/openapi.json", api.document, include_in_schema=False)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(packages=[("worthwhile.serve", "static")]), name="static")
     _answer_errors(app)
@@ -148,7 +150,7 @@ ANY_VALUE = 'Give a finite number, text, true, false, null or {"unavailable": tr
 
 def _is_page(request: Request) -> bool:
     path = request.url.path
-    return not path.startswith(("/v1", "/v2", "/metrics"))
+    return not path.startswith(("/v1", "/v2", "/metrics", "/openapi.json"))
 
 
 BODY_SECONDS = 60.0
