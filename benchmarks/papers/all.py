@@ -1,11 +1,12 @@
 """The papers, run again: every experiment that is not kept yet, and all pages from what is kept.
 
     python -m benchmarks.papers.all --data FOLDER [--only PAPER] [--experiments START] [--quick] [--again]
-        [--minutes 8] [--pages] [--list]
+        [--minutes 8] [--pages] [--list] [--check]
 
 Each experiment is one line of ``benchmarks/papers/results/PAPER.jsonl``: name, settings, seed, figures, seconds,
 version and source of the library, machine, date. An experiment whose line is there is skipped unless ``--again``, so a
-run may be stopped and gone on with. ``--pages`` runs nothing and writes ``docs/reproduction/index.md``, the long pages
+run may be stopped and gone on with. ``--check`` runs what is kept once more and says whether the present code gives
+the same figures, times apart. ``--pages`` runs nothing and writes ``docs/reproduction/index.md``, the long pages
 and their figures; a test compares the pages in ``docs`` with what the kept results make. ``--quick`` and real files
 (``--yahoo FOLDER`` and so on) have results and pages of their own under ``build/papers``.
 
@@ -16,7 +17,8 @@ How a paper plugs in. Its module has one ``PAPER = Paper(...)`` (see ``frame.py`
   ``given.yahoo`` and so on name a folder. Keep one experiment under eight minutes.
 - ``claims(records)`` gives the rows of the page at a glance (``claims.py``), from ``records[name]`` (figures of one
   experiment) and ``records.under(start)``; where a figure depends on what is not the paper's, ``chosen`` says so.
-- ``text(records)`` is the long page, beginning with ``records.heading(PAPER)``; ``draw(records, folder)`` its figures.
+- ``text(records)`` is the long page, from ``records.heading(PAPER)`` to ``ending(PAPER, records)``; ``draw(records,
+  folder)`` makes its figures.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import time
 from pathlib import Path
 from string import Template
 
+from benchmarks.common import markdown
 from benchmarks.papers import (
     adapt_2017,
     astc_2014,
@@ -33,8 +36,9 @@ from benchmarks.papers import (
     budgetrf_2015,
     dynamic_selection_2012,
     greedy_miser_2012,
+    ranking_page,
 )
-from benchmarks.papers.claims import table
+from benchmarks.papers.claims import VERDICTS, counts, table
 from benchmarks.papers.frame import RESULTS, Records, arguments, places, run
 
 PAPERS = [
@@ -48,16 +52,19 @@ PAPERS = [
 
 def index(results: Path = RESULTS) -> str:
     """The page at a glance."""
-    parts, minutes = [], 0.0
+    parts, lines, minutes = [], [], 0.0
     for paper in PAPERS:
         records = Records(results / f"{paper.name}.jsonl")
         minutes += records.seconds / 60
-        text = f"## {paper.title}\n\nData: {paper.data}. [The long page]({paper.name}.md).\n"
+        text = f"## {paper.title}\n\nData: {paper.data}. {paper.rules}[The long page]({paper.name}.md).\n"
         if paper.claims and len(records):
-            text += f"\n{table(paper.claims(records))}"
+            claims = paper.claims(records)
+            text += f"\n{table(claims)}"
+            lines.append([paper.title, *counts(claims)])
         parts.append(text)
     template = Template((Path(__file__).parent / "index_page.md").read_text())
-    return template.substitute(papers="\n".join(parts), minutes=f"{minutes:.0f}")
+    summary = markdown(["paper", *VERDICTS], lines)
+    return template.substitute(papers="\n".join(parts), minutes=f"{minutes:.0f}", summary=summary)
 
 
 def pages(results: Path = RESULTS) -> dict[str, str]:
@@ -70,6 +77,8 @@ def pages(results: Path = RESULTS) -> dict[str, str]:
     records = Records(results / f"{greedy_miser_2012.PAPER.name}.jsonl")
     if records.under("authors"):
         found["authors.md"] = authors_page.text(records)
+    if "panel yahoo plain" in records:
+        found["ranking.md"] = ranking_page.text(records)
     return found
 
 
@@ -93,7 +102,7 @@ def main() -> None:
     for paper in PAPERS:
         if not given.pages and (not given.only or paper.name in given.only):
             took += run(paper, Records(results / f"{paper.name}.jsonl"), given, end)
-    if not given.list:
+    if not given.list and not given.check:
         write(results, docs, given)
         kept = sum(Records(results / f"{paper.name}.jsonl").seconds for paper in PAPERS)
         print(f"{took:.0f} s now; what is kept took {kept / 60:.0f} minutes")

@@ -3,7 +3,7 @@
 ``example`` is Figures 1 and 2, the 1024 examples. ``table`` is Table 1: BudgetRF as in the paper and as it is by
 default, against plain forests with Gini and entropy, at 1, 10, 20 and 40 trees. ``curve`` is Figure 3: BudgetRF over
 its thresholds alpha and numbers of trees, against ASTC, CSTC and Greedy Miser; error, or precision@5 on documents of
-Yahoo's shape, with Yahoo's prices.
+Yahoo's shape, with Yahoo's prices; ``fresh`` tries again, on other draws, what was reached there.
 Elsewhere every feature costs 1. Bills are by row. Run by ``benchmarks.papers.all``.
 """
 
@@ -32,6 +32,8 @@ from worthwhile import (
 
 FIRST = 100
 """Seed of the first draw: none of these were looked at while defaults were chosen."""
+AGAIN = 200
+"""Seed of the draws that Figure 3's relations were tried on again, once."""
 RUNS = {"forest": 2, "miniboone": 5, "cifar": 1}
 ALPHAS = (0.0, 2.0, 4.0, 8.0, 15.0, 35.0)
 LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 30, 40)
@@ -152,7 +154,7 @@ def cost_sensitive(
     X, y = (part[:rows] for part in p.train)
     for lam in lams:
         model = CostSensitiveTreeClassifier(
-            lam / mean, costs=p.costs, validation_fraction=None, max_iter=rounds
+            lam / mean, rho=1e-4, tau=0.2, costs=p.costs, validation_fraction=None, max_iter=rounds
         )
         yield [lam, *measure(p, model.fit(X, y).pruned(*p.held))]
 
@@ -171,9 +173,11 @@ def misers(p: Problem) -> Iterator[list[Any]]:
         ]
 
 
-def curve(name: str, method: str, given: argparse.Namespace, share: float) -> dict[str, Any]:
+def curve(
+    name: str, method: str, given: argparse.Namespace, share: float, seed: int
+) -> dict[str, Any]:
     """All points of one method in one panel: [setting, bill and error on validation rows, on test rows]."""
-    p = problem(name, given, FIRST, share)
+    p = problem(name, given, seed, share)
     make = {
         "ASTC": partial(submodular, p, NODE_BUDGETS[name]),
         "CSTC": partial(cost_sensitive, p, LAMS[name], *SLOW[name]),
@@ -198,10 +202,17 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
         share = SHARES_OF_ROWS[name] / (5 if given.quick else 1)
         alphas = [f"alpha {alpha:g}" for alpha in ((0.0,) if name == "yahoo" else ALPHAS)]
         for method in (*alphas, "BudgetRF, default", *page.RIVALS):
-            run = partial(curve, name, method, given, share)
+            run = partial(curve, name, method, given, share, FIRST)
             needs = () if name == "yahoo" else ("data",)
             settings = {"share of the rows": share}
             yield Experiment(f"curve {name}, {method}", run, settings, FIRST, needs)
+    for name in page.FRESH:
+        share = SHARES_OF_ROWS[name] / (5 if given.quick else 1)
+        rivals = page.RIVALS if name == "forest" else ()
+        for method in (*(f"alpha {alpha:g}" for alpha in ALPHAS), *rivals):
+            run = partial(curve, name, method, given, share, AGAIN)
+            settings = {"share of the rows": share}
+            yield Experiment(f"fresh {name}, {method}", run, settings, AGAIN, ("data",))
 
 
 PAPER = Paper(
@@ -212,4 +223,13 @@ PAPER = Paper(
     page.claims,
     page.text,
     page.draw,
+    "Table 1 gives the share of the features in per cent, and the test error; half a point of error more than the Gini "
+    "forest's counts as about the same. Where the paper's criterion misses, our default is shown too, which lets "
+    "validation rows choose another one. Models of Figure 3 are chosen on validation rows. ",
+    {
+        "Figure 1": "The 1024 examples, above; they are made by `datasets.make_quarter_bits`.",
+        "Figure 2": "A panel of its own, and its table above.",
+        "Figure 3": "Four panels, and their tables above; three panels on alpha.",
+        "Table 1": "Row by row above.",
+    },
 )

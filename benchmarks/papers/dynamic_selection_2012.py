@@ -34,9 +34,7 @@ from benchmarks.parts.dynamic_selection import (
 )
 from worthwhile import DynamicSelectionClassifier, datasets
 
-FIRST = 100
-"""Number of the first division of the rows: none of these were looked at while the coach was made."""
-DIVISIONS = {"segmentation": 1, "radar": 1, "digits": 1}
+DIVISIONS = {"segmentation": 2, "radar": 2, "digits": 2}
 ROWS = {"radar": 246, "segmentation": 600, "digits": 1000}
 """Training rows, development rows among them."""
 FEW = (0.1, 0.5, 1.0)
@@ -121,15 +119,17 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
     """All of them, the first division of every set first."""
 
     def measured() -> dict[str, Any]:
-        return theorems(rows_of("segmentation", FIRST, None, given.quick))
+        return theorems(rows_of("segmentation", page.FIRST, None, given.quick))
 
-    yield Experiment("theorems", measured, {"set": "segmentation", "lam": 0.5}, FIRST)
+    yield Experiment("theorems", measured, {"set": "segmentation", "lam": 0.5}, page.FIRST)
     for number in range(1 if given.quick else max(DIVISIONS.values())):
         for name in (name for name, count in DIVISIONS.items() if number < count):
             needs = ("data",) if name == "digits" else ()
             settings = {"rows": ROWS[name], "trade-offs": LAMS if name == "segmentation" else FEW}
-            rest = (FIRST + number, given.data, given.quick)
-            for way, coach in ((way, coach) for way, own in page.TEACHERS.items() for coach in own):
+            rest = (page.FIRST + number, given.data, given.quick)
+            # Later divisions are for what the paper itself did.
+            ways = page.TEACHERS if number == 0 else {"paper": page.TEACHERS["paper"]}
+            for way, coach in ((way, coach) for way, own in ways.items() for coach in own):
                 label = f"{name} {rest[0]} {way}, {coach}"
                 run = partial(policies, name, way, coach, *rest)
                 yield Experiment(label, run, settings, rest[0], needs)
@@ -141,9 +141,20 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
 PAPER = Paper(
     "dynamic_selection_2012",
     "Cost-sensitive Dynamic Feature Selection (2012)",
-    "ionosphere, USPS, segmentation",
+    "ionosphere (radar), USPS (digits), segmentation",
     experiments,
     page.claims,
     page.text,
     page.draw,
+    "Data classifiers: **given** is fitted elsewhere and never trained again, the paper's premise; **the paper's** is "
+    "trained in folds, as in its section 5.1; **ours**, with our coach, is not the paper's. Costs are shares of the "
+    "full price. Divisions of the rows are fresh: our coach was made on others. Rule D: the cheapest trade-off within "
+    "half a point of all features on development rows; reached within half a point on test rows, at half the price. ",
+    {
+        "Figure 1(a)": "The last panel of each line: rewards by round on digits; costs by round are in the results.",
+        "Figure 1(b)": "Radar: panels and tables.",
+        "Figure 1(c)": "Digits: panels and tables.",
+        "Figure 1(d)": "Segmentation: panels and tables.",
+        "Theorems 1 and 2": "What the theorems bound, above.",
+    },
 )

@@ -80,7 +80,9 @@ def theorems(rows: Any, rounds: int = 15) -> dict[str, Any]:
     X, y, _, _, costs = rows
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
     given = LogisticRegression(C=0.1, max_iter=300).fit(X, y)
-    model = DynamicSelectionClassifier(LAM, classifier=given, costs=costs, max_iter=1).fit(X, y)
+    model = DynamicSelectionClassifier(
+        LAM, classifier=given, costs=costs, max_iter=1, random_state=0
+    ).fit(X, y)
     own = model.policy_.model
     Z = own.layout.standardise(X[:, own.layout.features], slice(None))
     codes, everyone = np.searchsorted(model.classes_, y), np.arange(len(Z))

@@ -69,6 +69,12 @@ def ranking(name: str, folder: str | Path) -> tuple[list[Ranked], Costs]:
     return [Ranked(part.X[:, used], part.y, part.qid) for part in parts], costs
 
 
+def relevant(parts: Sequence[Ranked]) -> list[np.ndarray]:
+    """Which documents are relevant: from grade 3 on, of grades up to 2 from 1 on."""
+    least = 3 if max(part.y.max() for part in parts) > 2 else 1
+    return [(part.y >= least).astype(int) for part in parts]
+
+
 def miniboone(folder: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """UCI's file: two counts, then signal events, then background; -999 is missing."""
     path = found(folder, ["MiniBooNE_PID.txt"])

@@ -54,6 +54,10 @@ class Paper(NamedTuple):
     """The long page; None for one that is not made from kept results."""
     draw: Callable[[Records, Path], None] | None = None
     """Puts its figures into a folder."""
+    rules: str = ""
+    """What holds for many of its claims, said once."""
+    counterparts: Mapping[str, str] = MappingProxyType({})
+    """Where each figure and table of the paper is found, or why there is none."""
 
 
 class Records(Mapping[str, Any]):
@@ -106,12 +110,14 @@ class Records(Mapping[str, Any]):
 
     def heading(self, paper: Paper, command: str = "--data FOLDER") -> str:
         """Title, command, machine, dates and duration."""
-        machines = sorted({line["machine"] for line in self.lines.values()})
+        machines = [line["machine"].split(", ") for line in self.lines.values()]
+        shared = [part for part in machines[0] if all(part in own for own in machines)]
         dates = sorted({line["date"] for line in self.lines.values()})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         return (
             f"# {paper.title}\n\n`python -m benchmarks.papers.all --only {paper.name} {command}`: "
-            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {'; '.join(machines)}, {when}.\n\n"
+            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}. Claims, "
+            "and which of them are reached: [at a glance](index.md).\n\n"
         )
 
 
@@ -139,6 +145,16 @@ def _made_by() -> dict[str, str]:
     }
 
 
+def differences(kept: Any, now: Any) -> int:
+    """How many figures are not what they were, times apart."""
+    if isinstance(kept, Mapping) and isinstance(now, Mapping):
+        names = (set(kept) | set(now)) - {"seconds"}
+        return sum(differences(kept.get(name), now.get(name)) for name in names)
+    if isinstance(kept, list) and isinstance(now, list) and len(kept) == len(now):
+        return sum(differences(a, b) for a, b in zip(kept, now, strict=True))
+    return int(kept != now)
+
+
 def arguments(text: str | None, papers: Iterable[str]) -> argparse.ArgumentParser:
     """The options of a run of papers."""
     parser = argparse.ArgumentParser(
@@ -151,6 +167,9 @@ def arguments(text: str | None, papers: Iterable[str]) -> argparse.ArgumentParse
     parser.add_argument("--experiments", nargs="+", metavar="START", help="whose names begin so")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--again", action="store_true", help="also what is kept already")
+    parser.add_argument(
+        "--check", action="store_true", help="run what is kept, compare, keep nothing"
+    )
     parser.add_argument("--minutes", type=float, help="begin no experiment after so many")
     parser.add_argument("--pages", action="store_true", help="run nothing, write the pages")
     parser.add_argument("--list", action="store_true", help="run nothing, list the experiments")
@@ -168,11 +187,14 @@ def places(given: argparse.Namespace) -> tuple[Path, Path]:
     )
 
 
-def left_out(paper: Paper, records: Records) -> str:
-    """Which experiments have not been run yet, as the last line of a page."""
+def ending(paper: Paper, records: Records) -> str:
+    """The end of a page: the paper's figures and tables one by one, and which experiments have not been run yet."""
+    rows = "".join(f"| {name} | {place} |\n" for name, place in paper.counterparts.items())
+    text = f"\n## Its figures and tables\n\n| in the paper | here |\n| --- | --- |\n{rows}"
     given = arguments(None, []).parse_args([])
     names = [own.name for own in paper.experiments(given) if own.name not in records]
-    return f"\nNot run yet, left for the same command: {'; '.join(names)}.\n" if names else ""
+    left = f"\nNot run yet, left for the same command: {'; '.join(names)}.\n" if names else ""
+    return text + left
 
 
 def run(paper: Paper, records: Records, given: argparse.Namespace, end: float) -> float:
@@ -187,7 +209,10 @@ def run(paper: Paper, records: Records, given: argparse.Namespace, end: float) -
             state = f"left out, needs --{missing[0]}"
         elif time.perf_counter() > end:
             state = "left for the next run"
-        elif not given.list and (given.again or experiment.name not in records):
+        elif given.check and experiment.name in records:
+            count = differences(records[experiment.name], _short(experiment.run()))
+            state = f"{count} figures differ" if count else "as kept"
+        elif not given.check and not given.list and (given.again or experiment.name not in records):
             took += (seconds := records.run(experiment))
             state = f"{seconds:.0f} s"
         print(f"{paper.name}: {experiment.name}: {state}", flush=True)

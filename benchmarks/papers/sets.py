@@ -19,7 +19,12 @@ SIZES = {
 """Training, validation and test rows of the papers; of MiniBooNE the authors' sample."""
 FULL_MINIBOONE = (45523, 19510, 65031)
 
+GROUPS = 20
+"""Groups of test queries."""
+
 Part = tuple[np.ndarray, np.ndarray]
+Shares = float | tuple[float, float, float]
+"""Of the paper's rows: one share for all parts, or one each for training, validation and test."""
 
 
 @dataclass
@@ -43,8 +48,16 @@ class Problem:
         y = (self.held, self.test)[number][1]
         return metrics.run_precision_at_k(y, score, self.queries[number], k=5)
 
+    def precision_by_group(self, score: np.ndarray) -> np.ndarray:
+        """The same of test documents, in each of some groups of queries, whose spread gives standard errors."""
+        assert self.queries is not None
+        qid, y = self.queries[1], self.test[1]
+        group = np.unique(qid, return_inverse=True)[1] % GROUPS
+        masks = [group == g for g in range(GROUPS)]
+        return np.array([metrics.run_precision_at_k(y[m], score[m], qid[m], k=5) for m in masks])
 
-def problem(name: str, given: argparse.Namespace, seed: int, share: float = 1.0) -> Problem:
+
+def problem(name: str, given: argparse.Namespace, seed: int, share: Shares = 1.0) -> Problem:
     """A share of the rows of a set."""
     own = tuple(
         (option, getattr(given, option))
@@ -54,15 +67,21 @@ def problem(name: str, given: argparse.Namespace, seed: int, share: float = 1.0)
 
 
 @lru_cache(maxsize=1)
-def _problem(name: str, own: tuple[tuple[str, Any], ...], seed: int, share: float) -> Problem:
+def _problem(name: str, own: tuple[tuple[str, Any], ...], seed: int, share: Shares) -> Problem:
     given = argparse.Namespace(**dict(own))
     if name == "yahoo":
         return _documents(given, seed, share)
     X, y, sizes = _all_rows(name, given)
     order = np.random.default_rng(seed).permutation(len(X))
-    rows = np.split(order, np.cumsum([int(size * share) for size in sizes]))[:3]
+    rows = np.split(order, np.cumsum(_parts(sizes, share)))[:3]
     parts = [(np.asarray(X[r], dtype=np.float64), np.asarray(y[r]).astype(int)) for r in rows]
     return Problem(parts[0], parts[1], parts[2], Costs(np.ones(X.shape[1], dtype=int)))
+
+
+def _parts(sizes: tuple[int, ...], share: Shares) -> list[int]:
+    """Rows of each part."""
+    shares = share if isinstance(share, tuple) else (share,) * len(sizes)
+    return [int(size * own) for size, own in zip(sizes, shares, strict=True)]
 
 
 def _all_rows(name: str, given: argparse.Namespace) -> tuple[Any, Any, tuple[int, ...]]:
@@ -81,15 +100,15 @@ def _all_rows(name: str, given: argparse.Namespace) -> tuple[Any, Any, tuple[int
     return data.data.to_numpy(), y >= 5 if name == "cifar" else y, SIZES[name]
 
 
-def _documents(given: argparse.Namespace, seed: int, share: float) -> Problem:
-    """Documents of queries, relevant from grade 3 on; generated in Yahoo's shape unless files were given."""
+def _documents(given: argparse.Namespace, seed: int, share: Shares) -> Problem:
+    """Documents of queries, generated in Yahoo's shape unless files were given."""
     real = files.ranking_given(given)
     if real:
         _, found, costs = real
     else:
         drawn = [
-            datasets.make_yahoo_like(int(n * share), seed=seed + k) for k, n in enumerate(SIZES["yahoo"])
+            datasets.make_yahoo_like(n, seed=seed + k) for k, n in enumerate(_parts(SIZES["yahoo"], share))
         ]  # fmt: skip
         found, costs = [files.Ranked(X, y, qid) for X, y, qid, _ in drawn], drawn[0][3]
-    parts = [(part.X, (part.y >= 3).astype(int)) for part in found]
+    parts = [(part.X, y) for part, y in zip(found, files.relevant(found), strict=True)]
     return Problem(parts[0], parts[1], parts[2], costs, (found[1].qid, found[2].qid))

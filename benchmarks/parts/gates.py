@@ -64,9 +64,22 @@ those above, as the sets have no more. The SVM was not looked at. What had stood
   half with a standard error, which only few rows reach. That first draw, and the first of MiniBooNE, were known by the
   rule of before when this one was chosen.
 
-A case without a line was not run with this rule; the others were, on one draw each unless a line has more. On MiniBooNE
-the choice is still careful: folds of 3,000 rows train on 2,000, so that it expects to lose 0.9 points where nothing is
-lost. On heart all three gates send every patient on, in front of all four models, and say why.
+- Values of gamma were fixed, dense where little is bought. On two other draws of MiniBooNE nothing lay between models
+  that bought 10 and 26 of 50 features, and that is where the choice falls. Now short cheap models tell which gammas
+  have bills all over the range.
+- What the rows held out would add was not counted: on one draw of Forest and two of MiniBooNE, 0.6 to 0.9 points were
+  expected to be lost and 0.2 to 0.75 were gained. Now the cheap model is also trained without a third of the rows; what
+  that costs tells what all rows add, by the root of their number. On these draws Forest saved 63 % at -0.5 points (26 %
+  before), MiniBooNE 82 and 78 % at -0.2 and -0.15 (68 and 52 % before). Both were chosen by reasoning and tried on
+  these three draws; the rows above were run once, afterwards. Those of the Letters and of MiniBooNE had been run
+  with the rule of before: 31.2 % (forest), 31.2 % (SVM) and 58.5 % were saved.
+- Forest did not end within 300 seconds. Splits of several classes are scored in 0.6 of the time, and models that add
+  less than 0.2 points, within their bill, to those of as many rounds are not grown on: 230 seconds became 167 with the
+  same choice, and 117 with the gammas of now.
+
+All were run with this rule, on one draw each unless a line has more. Forest misses the paper's saving by 0.2 points of
+it, at an accuracy half a point above the forest's, the Letters in front of the SVM by one. On heart
+all three gates send every patient on, in front of all four models, and say why.
 """
 
 

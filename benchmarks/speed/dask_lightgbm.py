@@ -85,7 +85,9 @@ def main() -> None:
     }  # fmt: skip
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalCluster(options.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         Client(cluster) as client,
     ):
         chunk = -(-len(X) // (2 * options.workers))
@@ -117,13 +119,15 @@ def main() -> None:
         )
         _, wall, used = timed(client, light)
         print(f"DaskLGBM  {wall:6.1f} s, {used:6.1f} s of CPU on the workers", flush=True)
-        ports = [free_port() for _ in range(options.workers)]
         together = params | {
             "tree_learner": "data", "num_machines": options.workers, "num_threads": 1, "time_out": 2,
-            "machines": ",".join(f"127.0.0.1:{port}" for port in ports),
         }  # fmt: skip
         for name, prices_too in (("with prices", True), ("without", False)):
             how = together if prices_too else {k: v for k, v in together.items() if "cegb" not in k}
+            ports = [
+                free_port() for _ in range(options.workers)
+            ]  # those of a run stay taken for a while
+            how = how | {"machines": ",".join(f"127.0.0.1:{port}" for port in ports)}
             cuts = [slice(2 * r * chunk, 2 * (r + 1) * chunk) for r in range(options.workers)]
             ranks = [
                 client.submit(

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
-from benchmarks.papers import astc_2014, files, greedy_miser_2012
+from benchmarks.papers import astc_2014, files, greedy_miser_2012, ranking, sets
 from benchmarks.papers.frame import arguments
 from worthwhile.datasets import write_svmlight
 
@@ -99,6 +99,11 @@ def test_the_papers_experiments_take_the_files(tmp_path, name):
     problem = astc_2014.read("yahoo", given)
     assert problem.train[1].tolist() == [1, 0]
     assert problem.queries["test"].tolist() == [0, 0]
+    own = sets.problem("yahoo", given, seed=0)
+    assert [part[1].tolist() for part in (own.train, own.held, own.test)] == [[1, 0]] * 3
+    (panel,) = ranking.yahoo(given)
+    assert panel.train.X.shape == (2, costs.n_features)
+    assert panel.test.rows.tolist() == [0, *[1] * 10]  # irrelevant documents count ten times
 
 
 def test_the_papers_sizes_of_the_full_sets(tmp_path, monkeypatch):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("lightgbm")
 
+from benchmarks.papers.adapt_2017_page import both, plain_of
 from benchmarks.papers.all import PAPERS, pages
-from benchmarks.papers.claims import Claim, table
+from benchmarks.papers.claims import Claim, Try, counts, settle, table
 from benchmarks.papers.frame import (
     DOCS,
     RESULTS,
@@ -18,6 +20,7 @@ from benchmarks.papers.frame import (
     Paper,
     Records,
     arguments,
+    differences,
     places,
     run,
 )
@@ -43,6 +46,19 @@ def test_all_that_is_kept_has_an_experiment_that_makes_it(paper):
     assert set(Records(RESULTS / f"{paper.name}.jsonl")) <= set(listed)
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
+def test_a_run_that_was_stopped_has_pages_too(paper, tmp_path: Path):
+    lines = (RESULTS / f"{paper.name}.jsonl").read_text().splitlines(keepends=True)
+    for count in (1, 2, len(lines) // 3, len(lines) // 2, len(lines) - 1):
+        (tmp_path / f"{paper.name}.jsonl").write_text("".join(lines[:count]))
+        records = Records(tmp_path / f"{paper.name}.jsonl")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing
+            assert paper.text(records).startswith(f"# {paper.title}")
+            table(paper.claims(records))
+    paper.draw(records, tmp_path)
+
+
 def counting(calls: list[str], *names: str) -> Paper:
     def one(name: str) -> Experiment:
         return Experiment(name, lambda: calls.append(name) or {"third": 1 / 3}, {"rows": 7}, seed=4)
@@ -63,6 +79,25 @@ def test_what_is_kept_is_not_run_again_unless_told(tmp_path: Path):
     assert lines[0]["settings"] == {"rows": 7}
     assert lines[0]["seed"] == 4
     assert Records(file).under("b") == {"1": {"third": 0.333333}}
+
+
+def test_what_is_kept_is_compared_with_what_the_code_gives_now(tmp_path: Path, capsys):
+    file, calls = tmp_path / "own.jsonl", []
+    run(counting(calls, "a"), Records(file), given(), float("inf"))
+    before = file.read_text()
+    run(counting(calls, "a", "b"), Records(file), given("--check"), float("inf"))
+    assert "own: a: as kept\nown: b: to run" in capsys.readouterr().out
+    file.write_text(before.replace("0.333333", "0.333334"))
+    run(counting(calls, "a"), Records(file), given("--check"), float("inf"))
+    assert "own: a: 1 figures differ" in capsys.readouterr().out
+    assert calls == ["a"] * 3
+    assert "0.333334" in file.read_text()
+
+
+def test_times_are_not_compared():
+    kept = {"x": [{"seconds": 1.0, "y": 2}], "z": [1, 2]}
+    assert differences(kept, {"x": [{"seconds": 9.0, "y": 2}], "z": [1, 2]}) == 0
+    assert differences(kept, {"x": [{"seconds": 1.0, "y": 3}], "z": [1]}) == 2
 
 
 def test_a_run_stops_at_its_end_and_says_what_it_lacks(tmp_path: Path, capsys):
@@ -90,8 +125,79 @@ def test_only_full_runs_on_the_projects_data_write_into_the_repository(tmp_path:
 
 
 def test_claims_as_a_table():
-    rows = [Claim("a", "1", "2", "so", True), Claim("b", "1", "2", "so", None)]
+    rows = [
+        Claim("a", "1", "2", "so", True),
+        Claim("b", "1", "2", "so", None),
+        Claim("c", "1", "2", "so", True, added=True),
+        Claim("d", "1", "2", "so", False, added=True),
+        Claim("Figure 7: e", "1", "2", "so", False),
+    ]
     assert table(rows).splitlines()[2:] == [
         "| a | 1 | 2 | so | yes |",
         "| b | 1 | 2 | so | not comparable |",
+        "| c | 1 | 2 | so | yes, with ours |",
+        "| d | 1 | 2 | so | no |",
+        "| Figure 7: e | 1 | 2 | so | no |",
     ]
+    assert counts(rows) == ["1", "1", "2 (d; Figure 7)", "1"]
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
+def test_what_rests_on_something_of_ours_says_so(paper):
+    for claim in paper.claims(Records(RESULTS / f"{paper.name}.jsonl")):
+        assert claim.chosen
+        assert not claim.added or "**" in claim.chosen or "ours" in claim.text, claim
+
+
+FIGURES = {
+    "greedy_miser_2012": ["Figure 1, left", "Figure 1, right", "Figure 2", "Figure 3", "Figure 4"],
+    "astc_2014": ["Figures 1 and 2", "Figure 3", "Tables 1 and 2"],
+    "budgetrf_2015": ["Figure 1", "Figure 2", "Figure 3", "Table 1"],
+    "adapt_2017": ["Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5", "Table 1"],
+    "dynamic_selection_2012": ["Figure 1(a)", "Figure 1(b)", "Figure 1(c)", "Figure 1(d)"],
+}
+"""All that the papers have."""
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
+def test_every_figure_and_table_has_its_counterpart_or_a_reason(paper):
+    assert set(FIGURES[paper.name]) <= set(paper.counterparts)
+    page = pages()[f"{paper.name}.md"]
+    for name, place in paper.counterparts.items():
+        assert f"| {name} | {place} |" in page
+
+
+def test_a_heading_names_what_all_machines_share(tmp_path: Path):
+    file = tmp_path / "own.jsonl"
+    paper = counting([], "a", "b")
+    run(paper, Records(file), given(), float("inf"))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0]["machine"], lines[1]["machine"] = "EPYC, 1 cores, Python 3", "EPYC, 2 cores, Python 3"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "EPYC, Python 3, " in Records(file).heading(paper)
+
+
+def test_the_papers_own_way_counts_first():
+    paper, ours = Try("as in the paper", "3", True), Try("refits", "5", True, added=True)
+    both = settle("a", "5", [paper, ours], "so")
+    assert both[2:] == ("as in the paper: 3; refits: 5", "so", True, False)
+    same = settle("a", "5", [paper, ours._replace(ours="3")], "so")
+    assert same.ours == "as in the paper or refits: 3"
+    missed = settle("a", "5", [paper._replace(reached=False), ours], "so")
+    assert missed.verdict == "yes, with ours"
+    assert missed.chosen == "so; **refits**"
+    neither = settle("a", "5", [ours._replace(reached=False)], "so")
+    assert (neither.verdict, neither.chosen) == ("no", "so")
+
+
+def test_two_divisions_count_alike():
+    def taken(saved: float, lost: float) -> dict:
+        return {"saved": saved, "lost": lost, "lost_error": 0.03}
+
+    one = {"cost": 16.0, "budget": taken(0.3, 0.02), "as trained": {"budget": taken(0.4, 0.0)}}
+    other = {"cost": 16.0, "budget": taken(0.5, 0.0), "as trained": {"budget": None}}
+    mean = both(one, other)
+    assert mean["budget"]["saved"] == pytest.approx(0.4)
+    assert mean["budget"]["lost"] == pytest.approx(0.01)
+    assert mean["budget"]["lost_error"] == pytest.approx(0.03 / 2**0.5)
+    assert plain_of(mean)["budget"] is None

@@ -196,7 +196,7 @@ def test_tables_are_predicted_lazily(client):
     rows = X.iloc[::100].set_axis(np.arange(N // 100) + 7)
     parts = dd.from_pandas(rows, npartitions=3)
     parts = dd.concat([parts, parts[parts["a"] > 1e9]])
-    for method in ("predict", "predict_proba", "cost", "acquired"):
+    for method in ("predict", "predict_proba", "cost", "acquired", "evaluated"):
         lazy = getattr(fitted, method)(parts)
         assert hasattr(lazy, "dask")
         found = lazy.compute()
@@ -219,6 +219,7 @@ def test_arrays_are_predicted_lazily(client):
         ("predict", (1000,)),
         ("predict_proba", (1000, 3)),
         ("acquired", (1000, 6)),
+        ("evaluated", (1000,)),
     ):
         lazy = getattr(fitted, method)(some)
         assert lazy.shape == shape
@@ -226,6 +227,10 @@ def test_arrays_are_predicted_lazily(client):
         assert lazy.dtype == getattr(expected, method)(X[:1]).dtype
     with pytest.raises(ValueError, match="budget is an array: for a Dask table give one number"):
         fitted.cost(some, budget=np.ones(1000))
+    with pytest.raises(ValueError, match="key was given: it has one value per row"):
+        fitted.predict(some, key=np.arange(1000))
+    with pytest.raises(TypeError, match=r"decision_function.* map_partitions"):
+        fitted.decision_function(some)
 
 
 def test_parameters_clone_and_pickle(client):
@@ -271,6 +276,8 @@ def test_bad_tables_are_refused_as_the_local_fit_does(client):
     X[70, 3] = np.inf
     with pytest.raises(ValueError, match="X contains infinity"):
         model.fit(da.from_array(X, chunks=30), y)
+    with pytest.raises(TypeError, match=r"client is a str: give distributed\.Client"):
+        on_dask(regressor(), "tcp://127.0.0.1:8786").fit(da.zeros((100, 6)), y)
     assert not hasattr(model, "policy_")
 
 
@@ -340,6 +347,16 @@ def test_models_of_shared_work_have_the_local_file(client, name, tmp_path):
         fitted.fit(parts, y, validation=(X, y))
     with pytest.raises(ValueError, match=f"X has {n} rows, but y has {n - 1}"):
         fitted.fit(parts, y[:-1])
+
+
+def test_a_table_that_no_worker_can_hold_is_refused_where_all_must(client, monkeypatch):
+    X, y = (part[:1_000] for part in frame(5))
+    monkeypatch.setattr(_base, "PYTHON", 1e15)
+    model = worthwhile.dask.DaskSubmodularTreeRegressor(client=client)
+    with pytest.raises(
+        MemoryError, match=r"X takes 0\.0 GB: DaskSubmodularTreeRegressor has every worker hold all"
+    ):
+        model.fit(dd.from_pandas(X, npartitions=2), y)
 
 
 def test_a_client_that_leaves_keeps_no_worker_busy(client, tmp_path, monkeypatch):

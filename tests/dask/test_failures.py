@@ -19,7 +19,8 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 from worthwhile.dask import DaskGreedyMiserRegressor, _base  # noqa: E402
-from worthwhile.dask._gang import Gang  # noqa: E402
+from worthwhile.dask._gang import Gang, Lost  # noqa: E402
+from worthwhile.distributed import MeshError  # noqa: E402
 
 MOST = 240.0
 """Seconds after which a test has hung."""
@@ -140,6 +141,49 @@ def test_fits_at_the_same_time_go_one_after_the_other(client, tmp_path):
         fitted = [call.result(timeout=MOST) for call in calls]
     for model, found in zip(models, fitted, strict=True):
         assert content(found, tmp_path) == expected(model, tmp_path)
+
+
+def test_a_client_that_has_asked_for_no_workers_does_not_take_them_for_gone(
+    client, tmp_path, monkeypatch
+):
+    """Its own timer asks the scheduler for everything but the workers."""
+    attempts = []
+    attempt = Gang._attempt
+
+    def note(self, number):
+        attempts.append(number)
+        return attempt(self, number)
+
+    async def without_workers(self, n_workers=0):
+        self._scheduler_identity = {"workers": {}}
+
+    monkeypatch.setattr(Gang, "_attempt", note)
+    monkeypatch.setattr(distributed.Client, "_update_scheduler_info", without_workers)
+    model = regressor(n_rounds=3)
+    fitted = within(MOST, lambda: fit(client, model))
+    assert content(fitted, tmp_path) == expected(model, tmp_path)
+    assert attempts == [0]
+
+
+def test_what_an_attempt_left_running_ends_when_the_next_one_begins(client, tmp_path, monkeypatch):
+    """The first one is given up for nothing, while its workers go on, with rows in files."""
+    monkeypatch.setattr(_base, "ROOM", 1e-9)
+    watch, errors = Gang._watch, []
+
+    def impatient(self, tasks, workers):
+        if not errors:
+            while not self._records:
+                time.sleep(0.01)
+            errors.append(tasks)
+            raise Lost("nothing was lost.")
+        return watch(self, tasks, workers)
+
+    monkeypatch.setattr(Gang, "_watch", impatient)
+    monkeypatch.setattr(client, "cancel", lambda *tasks, **how: None)
+    model = regressor(n_rounds=1_000, validation_fraction=None)
+    assert within(MOST, lambda: fit(client, model)).n_rounds_ == 1_000
+    for task in errors[0]:
+        assert isinstance(task.exception(timeout=10), MeshError)
 
 
 @pytest.mark.slow

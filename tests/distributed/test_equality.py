@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.distributed.ranks import content, cut_at, local, spread, table
 from worthwhile import Costs, GreedyMiserClassifier, GreedyMiserRegressor
+from worthwhile.core.boosting import binning
 
 N = 40_000
 PRICES = [1, 2, 0.5, 0.5, 1, 3]
@@ -81,6 +82,19 @@ def test_the_file_is_that_of_the_local_fit(name, tmp_path):
     weight = rng.integers(0, 4, N) / 2 if "weights" in how else None
     expected = content(local(model, X, y, weight), tmp_path)
     for found in spread(model, X, y, weight, size=size):
+        assert content(found, tmp_path) == expected
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_columns_are_sent_in_stretches_of_rows(weights, tmp_path, monkeypatch):
+    """Ranks have different numbers of rows, and one has none."""
+    monkeypatch.setattr(binning, "SENT_ROWS", 1_000)
+    X, signal, rng = table(4, N, "missing")
+    weight = rng.integers(1, 4, N).astype(float) if weights else None
+    model = regressor(n_rounds=2, validation_fraction=None)
+    expected = content(local(model, X, signal, weight), tmp_path)
+    how = {} if weights else {"recut": lambda plan: cut_at(plan, [1, 1])}
+    for found in spread(model, X, signal, weight, size=3, **how):
         assert content(found, tmp_path) == expected
 
 

@@ -51,6 +51,22 @@ def test_whoever_leaves_ends_all_ranks_at_once():
     assert time.monotonic() - start < 15  # the time-out is longer
 
 
+def test_a_mesh_that_is_abandoned_ends_all_ranks_at_once():
+    """By another thread, while its own waits."""
+
+    def work(mesh):
+        if mesh.rank == 1:
+            time.sleep(0.3)
+            mesh.abandon()
+        with pytest.raises(MeshError, match="closed its connection"):
+            mesh.sum(np.arange(3))
+        return True
+
+    start = time.monotonic()
+    assert run_ranks(3, work) == [True] * 3
+    assert time.monotonic() - start < 15  # the time-out is longer
+
+
 def test_silence_ends_with_the_time_out():
     quiet = threading.Event()
 

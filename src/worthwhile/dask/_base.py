@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval
 
 from distributed import Client, default_client
 from worthwhile.dask import _lazily
-from worthwhile.dask._collections import HeldTable, Table, check_table, partitions, values_of
-from worthwhile.dask._gang import Gang, Job
+from worthwhile.dask._collections import HeldTable, Table, check_table, values_of, whole_partitions
+from worthwhile.dask._gang import Gang, Job, workers_of
 from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
@@ -24,8 +24,11 @@ from worthwhile.estimators.boosting import ReadElsewhere
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""
 
+PYTHON = 400e6
+"""Bytes that a worker takes before it holds any rows."""
+
 ROOM = 0.3
-"""Share of a worker's memory limit that its rows may take as numbers; larger ones are kept in files."""
+"""Share of a worker's memory besides that its rows may take as numbers; what is larger is kept in files."""
 
 
 class OnDask:
@@ -96,6 +99,10 @@ class OnDask:
         self._validate_params()  # type: ignore[attr-defined]
         model = self._unfitted()
         client = self.client or default_client()
+        if not isinstance(client, Client):
+            raise TypeError(
+                f"client is a {type(client).__name__}: give distributed.Client(...), or None for the one made last."
+            )
         if client.asynchronous:
             raise ValueError(f"client is asynchronous: {name} takes one that is not.")
         targets = values_of(client, y, "y")
@@ -127,6 +134,10 @@ class OnDask:
         """What is bought for each row; of a Dask table lazily."""
         return self._run_lazily("acquired", X, budget, request)
 
+    def evaluated(self, X: Any, budget: Any = None, **request: Any) -> Any:
+        """Trees or stages evaluated for each row; of a Dask table lazily."""
+        return self._run_lazily("evaluated", X, budget, request)
+
     def _run_lazily(self, method: str, X: Any, budget: Any, request: dict[str, Any]) -> Any:
         local = self.to_local()
         if not hasattr(X, "dask"):
@@ -134,6 +145,11 @@ class OnDask:
         if budget is not None and np.ndim(budget) > 0:
             raise ValueError(
                 "budget is an array: for a Dask table give one number for all rows, or call "
+                "to_local() on each partition."
+            )
+        if request.get("key") is not None:
+            raise ValueError(
+                "key was given: it has one value per row, which is not there for a Dask table. Leave it out, or call "
                 "to_local() on each partition."
             )
         return _lazily.run(local, method, X, {"budget": budget, **request})
@@ -182,24 +198,29 @@ class TrainsOnShares(OnDask):
     def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
         y, weight, qid, validation = rows
         qid = values_of(client, qid, "qid")
-        table = Table(client, X, model)
+        room = _room(client)
+        table = Table(client, X, model, room)
         _check_length(len(table), y)
         held = None
         if isinstance(validation, (tuple, list)) and validation:
             first, *others = validation
             if hasattr(first, "dask"):
-                held = HeldTable(client, first, model, len(table.costs.own))
+                held = HeldTable(client, first, model, len(table.costs.own), room)
                 first = ReadElsewhere(len(held))
             validation = (first, *(values_of(client, other, "validation") for other in others))
         plan = plan_fit(model, y, weight, table.costs, 1, validation, qid)
-        return SharedRows(table, plan, held, _room(client))
+        return SharedRows(table, plan, held, room)
 
 
 def _room(client: Client) -> float:
     """Bytes of rows that each worker may hold as numbers: the rest is for codes, trees and Python itself."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    limits = [worker["memory_limit"] or math.inf for worker in workers]
-    return ROOM * min(limits, default=math.inf)
+    return ROOM * _beside_python(client)
+
+
+def _beside_python(client: Client) -> float:
+    """Memory of the smallest worker that is not Python's own."""
+    limits = [worker["memory_limit"] or math.inf for worker in workers_of(client).values()]
+    return max(0.0, min(limits, default=math.inf) - PYTHON)
 
 
 class SharesWork(OnDask):
@@ -232,8 +253,14 @@ class SharesWork(OnDask):
 
     def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
         y, weight = rows
-        parts = client.compute(partitions(X))
-        _check_length(sum(client.gather(client.map(len, parts, pure=False))), y)
+        parts, n_rows, size = whole_partitions(client, X, _room(client))
+        _check_length(n_rows, y)
+        if size > (most := _beside_python(client)):
+            raise MemoryError(
+                f"X takes {size / 1e9:.1f} GB: {type(self).__name__} has every worker hold all of it, and one of them "
+                f"has {most / 1e9:.1f} GB besides Python. Give workers more memory, fit on a sample, or train Greedy "
+                "Miser, whose workers share the rows."
+            )
         state = getattr(model, "random_state", None)
         if state is None:  # all ranks draw from one seed, which is not kept
             state = np.random.RandomState(check_random_state(None).randint(2**31 - 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask.array
@@ -11,13 +12,16 @@ import dask.dataframe
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from dask.sizeof import sizeof
 from pandas.api.types import union_categoricals
 from sklearn.utils.validation import _check_feature_names, _num_features, check_array
 
+import dask
 from distributed import Client, Future
 from worthwhile.columns import Column, Columns
 from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
+from worthwhile.dask._kept import Kept
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import read_validation_table
 
@@ -76,22 +80,55 @@ def values_of(client: Client, y: Any, what: str) -> Array | None:
 class Parts:
     """Partitions on the cluster.
 
+    Parameters
+    ----------
+    client : Client
+        The cluster.
+    raw : list of Delayed
+        What is read.
+    read : callable
+        On a worker: from a partition to its numbers (n, d).
+    room : float
+        Bytes of partitions that a worker may hold in memory.
+    columns : list of Future, optional
+        The same partitions, whose columns are kept by workers already.
+
     Attributes
     ----------
-    parts : list of Future
-        Numbers of each partition, (n, d).
     lengths : list of int
         Rows of each.
     kind : dtype
         What holds the numbers of all.
     """
 
-    def __init__(self, client: Client, raw: list[Future], read: Callable[..., Array], **how: Any):
-        self.parts: list[Future] = client.map(read, raw, pure=False, **how)
-        found = client.gather(client.map(_describe, self.parts, pure=False))
+    def __init__(
+        self,
+        client: Client,
+        raw: list[Any],
+        read: Callable[[Any], Array],
+        room: float,
+        columns: list[Future] | None = None,
+    ) -> None:
+        self._client, self._raw, self._read, self._room = client, raw, read, room
+        self._futures = self._numbers_of(raw if columns is None else columns)
+        found = client.gather(client.map(_piece, self.parts, number=1, pure=False))
         self.lengths: list[int] = [length for length, _ in found]
         kinds = sorted({kind for length, kind in found if length})
         self.kind = np.result_type(*kinds) if kinds else np.dtype(np.float64)
+
+    @property
+    def parts(self) -> list[Future]:
+        """Numbers of each partition, see :func:`_numbers`; they are read again once they were released."""
+        if not self._futures:
+            self._futures = self._numbers_of(self._raw)
+        return self._futures
+
+    def _numbers_of(self, raw: list[Any]) -> list[Future]:
+        return _kept(self._client, raw, partial(_numbers, read=self._read), self._room)
+
+    def release(self) -> None:
+        """Let the workers forget the numbers."""
+        self._futures = []
 
     def __len__(self) -> int:
         return sum(self.lengths)
@@ -101,16 +138,27 @@ class Parts:
         ends = np.cumsum([0, *self.lengths])
         cuts = np.searchsorted(rows, ends)
         return [
-            (part, _short(rows[low:high] - ends[part]))
+            (part, _short(rows[low:high] - ends[part], self.lengths[part]))
             for part, (low, high) in enumerate(itertools.pairwise(cuts.tolist()))
             if high > low
         ]
 
 
-def _short(places: npt.NDArray[np.int64]) -> Any:
-    """Ascending places as a slice, where none is left out: they are sent to a worker."""
+def _short(places: npt.NDArray[np.int64], length: int) -> Any:
+    """Ascending places as a slice, or as a mask, which is small: they are sent to a worker."""
     first, last = int(places[0]), int(places[-1])
-    return slice(first, last + 1) if last - first + 1 == len(places) else places
+    if last - first + 1 == len(places):
+        return slice(first, last + 1)
+    mask = np.zeros(length, dtype=bool)
+    mask[places] = True
+    return mask
+
+
+def whole_partitions(client: Client, X: Any, room: float) -> tuple[list[Future], int, int]:
+    """Partitions as they are, kept by the workers, for all of them to hold; their rows, and their bytes."""
+    parts = _kept(client, partitions(X), _with_size, room)
+    found = client.gather(client.map(_piece, parts, number=1, pure=False))
+    return parts, sum(length for length, _ in found), sum(size for _, size in found)
 
 
 class HeldTable(Parts):
@@ -126,15 +174,17 @@ class HeldTable(Parts):
         Knows names and columns of the training rows.
     n_columns : int
         Columns that are trained on.
+    room : float
+        See :class:`Parts`.
     """
 
-    def __init__(self, client: Client, X: Any, model: Miser, n_columns: int) -> None:
+    def __init__(self, client: Client, X: Any, model: Miser, n_columns: int, room: float) -> None:
         if not (is_frame(X) or (is_array(X) and X.ndim == 2)):
             raise TypeError(
                 f"in validation, X is a {type(X).__name__}: give a table of rows and columns."
             )
-        raw = client.compute(partitions(X))
-        super().__init__(client, raw, _read_held_part, model=model, n_columns=n_columns)
+        read = partial(_read_held_part, model=model, n_columns=n_columns)
+        super().__init__(client, partitions(X), read, room)
         if not len(self):
             raise ValueError("validation has no rows: give some, or leave it out.")
 
@@ -150,6 +200,8 @@ class Table(Parts):
         The table.
     model : GreedyMiserRegressor or GreedyMiserClassifier
         What it is for: its prices, and what it says of columns. It is told names and columns.
+    room : float
+        See :class:`Parts`.
 
     Attributes
     ----------
@@ -157,12 +209,16 @@ class Table(Parts):
         Prices of the columns that are trained on.
     """
 
-    def __init__(self, client: Client, X: Any, model: Miser) -> None:
+    costs: Costs
+
+    def __init__(self, client: Client, X: Any, model: Miser, room: float) -> None:
         self._client = client
-        sample = sample_of(X)
-        raw = client.compute(partitions(X))
-        columns, timed = self._learn(raw, sample, model)
-        self.costs: Costs
+        sample, raw = sample_of(X), partitions(X)
+        Columns.learn(sample, model.categorical, model.dates)  # refuses columns that are not there
+        columns, timed, kept = None, [False], None
+        if unsure := _unsure(sample, model):
+            kept = _kept(client, raw, _columns_of, room)
+            columns, timed = self._learn(kept, len(labels_of(sample)), unsure)
         if columns is None:
             _check_feature_names(model, sample, reset=True)
             model.n_features_in_ = _num_features(sample)
@@ -171,34 +227,39 @@ class Table(Parts):
             # Of the values, trees only need to know whether dates have a time of day.
             codes = np.where(timed, 0.5, 0.0)[None, :]
             _, self.costs = model._take_columns(sample, columns, codes, np.zeros(1))
-        how = {"encoding": model._encoding, "n_columns": len(self.costs.own)}
-        super().__init__(client, raw, _read_part, **how)
+        read = partial(_read_part, encoding=model._encoding, n_columns=len(self.costs.own))
+        super().__init__(client, raw, read, room, kept)
 
     def _learn(
-        self, raw: list[Future], sample: Any, model: Miser
+        self, kept: list[Future], d: int, unsure: dict[int, tuple[Any, str | None]]
     ) -> tuple[Columns | None, list[bool]]:
         """What the columns are, as if one machine had seen them whole; and which dates have times."""
-        Columns.learn(sample, model.categorical, model.dates)  # refuses columns that are not there
-        labels = labels_of(sample)
-        said = dict.fromkeys(model.categorical or (), "categorical")
-        said |= dict.fromkeys(model.dates or (), "dates")
         whole = {
             place: self._client.submit(
                 _learn_column,
-                self._client.map(_one_column, raw, place=place, pure=False),
-                label,
-                said.get(label),
+                self._client.map(_piece, kept, number=place, pure=False),
+                *asked,
                 pure=False,
             )
-            for place, label in enumerate(labels)
-            if label in said or not _is_plain(sample, place)
+            for place, asked in unsure.items()
         }
         found = self._client.gather(whole)
-        columns = [found[c][0] if c in found else Column() for c in range(len(labels))]
-        timed = [c in found and found[c][1] for c in range(len(labels))]
+        columns = [found[c][0] if c in found else Column() for c in range(d)]
+        timed = [c in found and found[c][1] for c in range(d)]
         if all(column.kind == "number" for column in columns):
             return None, timed
         return Columns(columns), timed
+
+
+def _unsure(sample: Any, model: Miser) -> dict[int, tuple[Any, str | None]]:
+    """Columns whose values tell what they are, by place: labels, and what the model says of them."""
+    said = dict.fromkeys(model.categorical or (), "categorical")
+    said |= dict.fromkeys(model.dates or (), "dates")
+    return {
+        place: (label, said.get(label))
+        for place, label in enumerate(labels_of(sample))
+        if label in said or not _is_plain(sample, place)
+    }
 
 
 def _is_plain(sample: Any, place: int) -> bool:
@@ -210,12 +271,49 @@ def _is_plain(sample: Any, place: int) -> bool:
 # On the workers -----------------------------------------------------------------------------------
 
 
-def _describe(part: Array) -> tuple[int, str]:
-    return len(part), part.dtype.str
+def _kept(
+    client: Client, parts: list[Any], pieces: Callable[[Any], list[Any]], room: float
+) -> list[Future]:
+    """Pieces of partitions, kept by the workers; what is computed on the way is forgotten at once."""
+    keep = dask.delayed(_keep, pure=False)
+    found: list[Future] = client.compute([keep(part, pieces, room) for part in parts])
+    return found
 
 
-def _one_column(part: Any, place: int) -> Any:
-    return part[:, place : place + 1] if isinstance(part, np.ndarray) else part.iloc[:, [place]]
+def _keep(part: Any, pieces: Callable[[Any], list[Any]], room: float) -> Kept:
+    return Kept(pieces(part), room)
+
+
+def _columns_of(part: Any) -> list[Any]:
+    """The columns of a partition, each as a table."""
+    frame = not isinstance(part, np.ndarray)
+    return [
+        part.iloc[:, [place]] if frame else part[:, place : place + 1]
+        for place in range(part.shape[1])
+    ]
+
+
+def _side_by_side(columns: Kept) -> Any:
+    """The partition that the columns are of."""
+    pieces = [columns[place] for place in range(len(columns))]
+    return (
+        np.concatenate(pieces, axis=1) if isinstance(pieces[0], np.ndarray)
+        else pd.concat(pieces, axis=1)
+    )  # fmt: skip
+
+
+def _numbers(part: Any, read: Callable[[Any], Array]) -> list[Any]:
+    """The numbers of a partition, whose columns may be kept already; and how many rows of what they are."""
+    found = read(_side_by_side(part) if isinstance(part, Kept) else part)
+    return [found, (len(found), found.dtype.str)]
+
+
+def _with_size(part: Any) -> list[Any]:
+    return [part, (len(part), sizeof(part))]
+
+
+def _piece(kept: Kept, number: int) -> Any:
+    return kept[number]
 
 
 def _learn_column(parts: list[Any], label: Any, said: str | None) -> tuple[Column, bool]:

@@ -25,7 +25,20 @@ POLL = 0.5
 """Seconds between looks at whether workers are still there."""
 
 _LISTENERS: dict[str, Listener] = {}
-"""On a worker: where it takes connections, by fit and rank."""
+"""On a worker: where it takes connections, by fit, attempt and rank."""
+
+_MESHES: dict[str, Mesh] = {}
+"""On a worker: its connections to others, likewise."""
+
+
+def workers_of(client: Client) -> dict[str, Any]:
+    """What the scheduler knows of its workers, by address.
+
+    ``Client.scheduler_info`` returns what was asked for last, which may have been without workers, by the client's own
+    timer: on a busy machine, workers then seem to be gone for a moment.
+    """
+    found: dict[str, Any] = client.sync(client.scheduler.identity)["workers"]
+    return found
 
 
 class Lost(RuntimeError):
@@ -41,6 +54,10 @@ class Job(Protocol):
 
     def shares(self, n_workers: int) -> list[Any]:
         """What each rank is given; as many ranks as are of use, one at least."""
+        ...
+
+    def rows_are_there(self) -> None:
+        """Told once all ranks have brought what they need, where they bring it themselves."""
         ...
 
 
@@ -65,6 +82,7 @@ class Gang:
         self._records: list[RoundRecord] = []
         self._silent: set[str] = set()
         self._topic = f"worthwhile-{secrets.token_hex(8)}"
+        self._name = ""  # of the attempt that is under way
 
     def fit(self) -> Any:
         """Train until it is done, or until workers were lost too often."""
@@ -88,22 +106,29 @@ class Gang:
 
     def _note(self, event: tuple[float, Any]) -> None:
         """Keep what the first rank tells of a round."""
-        record: RoundRecord = pickle.loads(event[1])
-        if record.row["round"] == len(self._records) + 1:
+        attempt, record = pickle.loads(event[1])
+        if record is None:
+            if attempt == self._name:
+                self._job.rows_are_there()
+        elif record.row["round"] == len(self._records) + 1:
             self._records.append(record)
 
     def _workers(self) -> dict[str, int]:
         """Addresses of the workers and their threads, in a fixed order."""
-        known = self._client.scheduler_info(n_workers=-1)["workers"]
+        try:
+            known = workers_of(self._client)
+        except OSError as error:
+            raise Lost(f"the scheduler does not answer ({error}).") from error
         return {address: known[address]["nthreads"] for address in sorted(known)}
 
     def _attempt(self, number: int) -> Any:
         there = {w: n for w, n in self._workers().items() if w not in self._silent}
         if not there:
             raise Lost("no worker answers.")
+        name, secret = f"{self._topic}-{number}", secrets.token_bytes(32)
+        self._name = name
         shares = self._job.shares(len(there))
         workers = dict(list(there.items())[: len(shares)])
-        name, secret = f"{self._topic}-{number}", secrets.token_bytes(32)
         addresses = self._open(name, list(workers))
         records = pickle.dumps(self._records)
         tasks = [
@@ -186,6 +211,9 @@ def _listen(name: str) -> tuple[str, int]:
     host = urlsplit(get_worker().address).hostname or "127.0.0.1"
     for left in [key for key in _LISTENERS if key.rsplit("-", 2)[0] != name.rsplit("-", 2)[0]]:
         _LISTENERS.pop(left).close()  # of a fit that failed: fits go one after the other
+    for key, mesh in list(_MESHES.items()):
+        if key.rsplit("-", 1)[0] != name.rsplit("-", 1)[0]:
+            mesh.abandon()  # of an attempt that was given up, and has not noticed
     _LISTENERS[name] = Listener(host)
     return _LISTENERS[name].address
 
@@ -199,16 +227,20 @@ def _run_rank(
 
     key = worker.get_current_task()
 
-    def tell(record: RoundRecord) -> None:
+    def tell(record: RoundRecord | None) -> None:
         state = worker.state.tasks.get(key)
         if state is None or state.state == "cancelled":
             raise MeshError("nobody waits for this model any more: its client is gone.")
-        worker.log_event(topic, pickle.dumps(record))
+        worker.log_event(topic, pickle.dumps((name, record)))
 
     with Mesh(
         rank, addresses, _LISTENERS.pop(f"{name}-{rank}"), secret, timeout=timeout, contexts=_contexts(worker),
     ) as mesh:  # fmt: skip
-        fitted = work(share, mesh, threads, pickle.loads(records), tell if rank == 0 else None)
+        _MESHES[f"{name}-{rank}"] = mesh
+        try:
+            fitted = work(share, mesh, threads, pickle.loads(records), tell if rank == 0 else None)
+        finally:
+            del _MESHES[f"{name}-{rank}"]
     return fitted if rank == 0 else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from worthwhile.distributed import Mesh, Part, Plan, Shard, fit_together, train
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import RoundRecord
 
-Tell = Callable[[RoundRecord], None]
+Tell = Callable[[RoundRecord | None], None]
+"""Takes a round that is complete; None when all ranks have brought their rows."""
 
 
 class Later:
@@ -31,20 +33,27 @@ class Later:
         self._places = [where for _, where in pieces]
         self._n_rows, self._kind = len(part.rows), table.kind
 
-    def stored(self, d: int) -> StoredColumns:
-        """On a worker: the rows, read."""
+    def stored(self, d: int, mesh: Mesh) -> StoredColumns:
+        """On a worker: the rows, read.
+
+        All ranks go from partition to partition together, so that none is silent for longer than one takes.
+        """
         client, folder = get_client(), get_worker().local_directory
         rows = StoredColumns(self._n_rows, d, self._kind, folder)
-        start = 0
+        start, most = 0, int(mesh.max(np.array([len(self._keys)]))[0])
         for key, where in zip(self._keys, self._places, strict=True):
             partition = Future(key, client)
             # The scheduler tells a worker's client of results that it has asked for, not of others'.
             client._send_to_scheduler(
                 {"op": "client-desires-keys", "keys": [key], "client": client.id}
             )
-            values = partition.result()[where]
+            values = partition.result()[0][where]
             rows.write_rows(start, values)
             start += len(values)
+            del values, partition
+            mesh.sum(np.zeros(1))
+        for _ in range(len(self._keys), most):
+            mesh.sum(np.zeros(1))
         return rows
 
 
@@ -79,11 +88,17 @@ class SharedRows:
         later = 2 * most * len(plan.costs.own) * self._table.kind.itemsize > self._room
         return [
             (
-                plan.model, plan.costs, parts,
+                plan.model, plan.costs, [_without_rows(part) for part in parts],
                 [_pieces(self._table, parts[0], later), self._held(parts[1], later)],
             )
             for parts in zip(plan.train, held, strict=True)
         ]  # fmt: skip
+
+    def rows_are_there(self) -> None:
+        """Let go of the partitions; should a worker be lost, they are read again."""
+        self._table.release()
+        if self._held_table is not None:
+            self._held_table.release()
 
     def _held(self, part: Part | None, later: bool) -> Any:
         """The same of rows held out, which may have been given apart."""
@@ -93,7 +108,12 @@ class SharedRows:
             return _pieces(self._held_table, part, later)
         if self._plan.validation is None:
             return _pieces(self._table, part, later)
-        return [self._plan.validation[part.rows]], [slice(None)]
+        return [[self._plan.validation[part.rows]]], [slice(None)]
+
+
+def _without_rows(part: Part | None) -> Part | None:
+    """What a worker needs to know of its rows once it has them."""
+    return None if part is None else replace(part, rows=part.rows[:0])
 
 
 def _pieces(table: Parts, part: Part, later: bool) -> Any:
@@ -114,6 +134,9 @@ class SharedWork:
         """The same for all."""
         return [self._share] * n_workers
 
+    def rows_are_there(self) -> None:
+        """Nothing to do: all workers go on with the partitions."""
+
 
 # On the workers -----------------------------------------------------------------------------------
 
@@ -123,25 +146,28 @@ def _train_share(
 ) -> Miser | None:
     """Train on own rows among those of others."""
     model, costs, parts, sources = share
-    if any(isinstance(source, Later) for source in sources):
+    later = any(isinstance(source, Later) for source in sources)
+    if later:
         secede()  # partitions that were lost with a worker are made again while this one waits for them
-    rows = [None if source is None else _rows(source, len(costs.own)) for source in sources]
+    rows = [None if source is None else _rows(source, len(costs.own), mesh) for source in sources]
+    if later and tell is not None:
+        tell(None)
     return train(Shard(model, costs, *parts, *rows), mesh, threads, records=records, on_round=tell)
 
 
-def _rows(source: Any, d: int) -> Any:
+def _rows(source: Any, d: int, mesh: Mesh) -> Any:
     """Rows of some partitions, one partition after the other."""
     if isinstance(source, Later):
-        return source.stored(d)
-    arrays, places = source
-    found = [array[where] for array, where in zip(arrays, places, strict=True)]
+        return source.stored(d, mesh)
+    parts, places = source
+    found = [kept[0][where] for kept, where in zip(parts, places, strict=True)]
     return np.concatenate(found) if found else np.empty((0, d))
 
 
 def _fit_share(share: Any, mesh: Mesh, threads: int, records: Any, tell: Tell | None) -> Any:
     """Train on all rows, with a share of the work."""
     model, parts, (y, weight, random_state) = share
-    X = whole_table(parts)
+    X = whole_table([kept[0] for kept in parts])
     return fit_together(model, X, y, weight, mesh, n_jobs=threads, random_state=random_state)
 
 

@@ -46,7 +46,7 @@ def _empty(model: Any, method: str) -> Any:
         classes = getattr(model, "classes_", None)
         return np.empty(0, dtype=np.float64 if classes is None else classes.dtype)
     labels = _labels(model, method)
-    kind = np.bool_ if method == "acquired" else np.float64
+    kind = {"acquired": np.bool_, "evaluated": np.int64}.get(method, np.float64)
     return np.empty(0 if labels is None else (0, len(labels)), dtype=kind)
 
 

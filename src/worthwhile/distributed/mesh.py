@@ -20,6 +20,7 @@ import struct
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -258,6 +259,12 @@ class Mesh(Collective):
         for peer in self._peers.values():
             peer.close()
         self._peers = {}
+
+    def abandon(self) -> None:
+        """From another thread: have the exchange that is under way, or the next one, fail on all ranks."""
+        for peer in list(self._peers.values()):
+            with suppress(OSError):
+                peer.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Mesh:
         return self

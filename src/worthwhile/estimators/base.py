@@ -152,6 +152,17 @@ class CostAware(Promising, Deciding, TableReader):
         ).raw
         return self.policy_.output.predict(raw)
 
+    if not TYPE_CHECKING:  # where it would say that every attribute exists
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "feature_importances_":
+                raise AttributeError(
+                    f"this {type(self).__name__} has no feature_importances_: they are known of fitted ensembles of "
+                    "trees, as long as these are whole. importances(X) tells for every model what its features cost "
+                    "and change."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def importances(self, X: Any) -> pd.DataFrame:
         """What each feature is worth on some rows, in money and, for trees, in what it changes.
 

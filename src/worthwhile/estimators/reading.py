@@ -51,6 +51,12 @@ def refuse_collections(X: Any, name: str, *, regression: bool = False) -> None:
     instead = f"train worthwhile.dask.Dask{ON_DASK[regression]}, or give X.compute()"
     if name in ON_DASK:
         instead = f"use worthwhile.dask.Dask{name}, or X.compute()"
+    if name.removeprefix("Dask") in ON_DASK and name.startswith("Dask"):
+        instead = (
+            "of such a table it answers predict, predict_proba, cost, acquired and evaluated; decision_function and "
+            "others are to_local() of each partition, see Dask's map_partitions"
+        )
+        name += " here"
     raise TypeError(
         f"X is a Dask {type(X).__name__}, and {name} takes tables in memory: {instead}."
     )
@@ -222,6 +228,13 @@ class TableReader(BaseEstimator):
         """What the method itself made: without the encoding of columns around it."""
         policy = self.policy_
         return policy.inner if isinstance(policy, EncodedPolicy) else policy
+
+    def _by_source(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sums over the columns that are made of each column of the user's table."""
+        expansion = None if self._encoding is None else self._encoding.expansion
+        if expansion is None:
+            return values
+        return np.bincount(expansion.sources, values, self.n_features_in_).astype(np.float64)
 
     def _read_inner(self, X: Any) -> npt.NDArray[Any]:
         """Rows as :attr:`_inner_policy` takes them."""

@@ -54,7 +54,7 @@ def judged(n: int, seed: int):
 
 @pytest.fixture(scope="module")
 def model():
-    X, y = judged(1500, 0)
+    X, y = judged(1500, 2)
     return BudgetClassifier(costs=calls(3, [0.01, 1, 4]), n_trees=16, random_state=0).fit(X, y)
 
 

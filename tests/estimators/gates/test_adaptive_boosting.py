@@ -12,7 +12,8 @@ from worthwhile import AdaptiveBoostingClassifier, Costs, GreedyMiserClassifier,
 from worthwhile.core.threads import Threads
 from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import BoosterSettings
-from worthwhile.estimators.gates._boosted import Duo
+from worthwhile.estimators.gates import adaptive_boosting
+from worthwhile.estimators.gates._boosted import Duo, Growth
 from worthwhile.estimators.gates._linear_fista import cheap_losses
 from worthwhile.estimators.gates._shares import shares_kl
 from worthwhile.policy.output import Output
@@ -252,3 +253,48 @@ def test_price_that_no_gain_covers_is_never_paid():
     model.fit(X, y)
     assert 0 not in model.policy_.gate.reads
     assert 0 not in model.policy_.cheap.reads
+
+
+def test_growing_on_is_growing_at_once():
+    X, y, costs = priced(3)
+    Z, codes = X.to_numpy(), np.unique(y, return_inverse=True)[1]
+    q, settings = np.random.default_rng(0).random(len(y)), BoosterSettings(lam=1e-4)
+    with Threads(1) as threads:
+        pair_of = duo(Z, codes, costs, threads, np.ones(len(y)), 3)
+        growth = Growth(pair_of, q, settings)
+        first, kept = growth.to(2), pair_of.grow(q, settings, 2)
+        whole, again = growth.to(6), pair_of.grow(q, settings, 6)
+    for a, b in ((first, kept), (whole, again)):
+        assert (len(a.gate), len(a.cheap)) == (len(b.gate), len(b.cheap))
+        np.testing.assert_array_equal(a.gate_score, b.gate_score)
+        np.testing.assert_array_equal(a.cheap_scores, b.cheap_scores)
+
+
+def test_models_that_add_nothing_are_not_grown_on(monkeypatch):
+    """All parts, and the models of all rows, stop where the first judge saw no more to gain."""
+    X, y, costs = priced(n=2400)
+    existing = RandomForestClassifier(10, random_state=0).fit(X.fillna(0), y)
+    given = {"costs": costs, "n_rounds": 24, "max_depth": 2, "random_state": 0}
+    model = AdaptiveBoostingClassifier(existing, **given)
+    found = {}
+    for worth in (0.002, -1.0, 2.0):
+        monkeypatch.setattr(adaptive_boosting, "WORTH_GROWING", worth)
+        model.fit(X.fillna(0), y)
+        ends = [end for of_gamma in model._ends.values() for end in of_gamma.values()]
+        assert len(model._swept[0].makers) == 20 * model._count(model._swept[1])
+        found[worth] = ends
+    assert set(found[-1.0]) == {24}
+    assert set(found[2.0]) <= {4, 24}  # 24: cheaper than all before, which nothing is compared with
+    assert sum(found[2.0]) <= sum(found[0.002]) < sum(found[-1.0])
+
+
+def test_gammas_of_a_sweep_have_bills_all_over_the_range():
+    X, y, costs = priced(n=2400)
+    existing = RandomForestClassifier(10, random_state=0).fit(X.fillna(0), y)
+    model = AdaptiveBoostingClassifier(existing, costs=costs, n_rounds=24, max_depth=3)
+    model.fit(X.fillna(0), y)
+    trace = model.trace_.query("p_full == 0")
+    bills = np.sort(trace.groupby("gamma")["cost"].max())
+    assert list(model._steps) == sorted(model._steps, reverse=True)
+    assert len(bills) >= 4
+    assert np.diff(bills).max() < 0.5 * bills[-1]

@@ -14,7 +14,16 @@ from worthwhile import (
     L1GateClassifier,
     datasets,
 )
-from worthwhile.estimators.gates._drop import HALVINGS, MOST_BLOCKS, Trial, best_within, deal
+from worthwhile.estimators.gates._drop import (
+    HALVINGS,
+    MOST_BLOCKS,
+    Gain,
+    Trial,
+    best_within,
+    deal,
+    further,
+)
+from worthwhile.estimators.gates._judge import Pooled, Sweep, Verdict
 
 
 def letters(n=3000):
@@ -126,3 +135,35 @@ def test_a_standard_error_may_not_lead_too_far_beyond_what_is_expected():
     assert trial.cheapest(0.0051, 0.005 + 0.99 * error).model == 1
     assert trial.cheapest(0.0051, 0.005 + 1.01 * error).model == 0
     assert trial.cheapest(0.0049, 0.005 + 1.01 * error).model == 1
+
+
+def test_more_rows_are_worth_what_fewer_cost():
+    """From fewer to more rows 6 of 100 are gained; all rows add a part of that."""
+    fewer, more, weight = np.full(10, 8.0), np.full(10, 8.6), np.full(10, 10.0)
+    gain = Gain.between(fewer, more, weight, 0.5)
+    assert gain.mean == pytest.approx(0.03)
+    assert gain.error == pytest.approx(0, abs=1e-12)
+    assert Gain.between(more, fewer, weight, 0.5).mean == 0  # rows do no harm
+    noisy = Gain.between(fewer, more + np.tile([-1, 1], 5), weight, 0.5)
+    assert noisy.mean == pytest.approx(0.03)
+    assert noisy.error == pytest.approx(0.5 * np.sqrt(10) / 100)
+    assert further(0.5, 1.0) == 0
+    assert 0 < further(0.6, 0.9) < further(0.4, 0.6) <= 1
+    assert further(0.1, 0.15) == 1
+
+
+def test_what_all_rows_gain_counts_where_rows_are_kept():
+    """A model that keeps everybody and is a point and a half behind is within one, if rows gain a point."""
+    right = np.array([np.full(200, 0.985), np.ones(200)]) * 50
+    verdicts = [
+        Verdict(0.985, 1.0, 0.0, 1, right[0], np.full(200, 50.0)),
+        Verdict(1.0, 9.0, 1.0, 0, right[1], np.full(200, 450.0)),
+    ]
+    judge = Pooled(np.zeros(10000, dtype=int), np.full(200, 50.0), right[1], 9.0)
+    points, makers = [{"threshold": 0.0}] * 2, [lambda: None] * 2
+    assert Sweep(judge, verdicts, points, makers).cheapest(0.01).model == 1
+    found = Sweep(judge, verdicts, points, makers, Gain(0.01, 0.0)).cheapest(0.01)
+    assert found.model == 0
+    assert found.drop == pytest.approx(0.005)
+    doubtful = Sweep(judge, verdicts, points, makers, Gain(0.01, 0.02))
+    assert doubtful.cheapest(0.01, 0.015).model == 1

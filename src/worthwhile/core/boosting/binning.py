@@ -9,6 +9,7 @@ adjacent distinct values, so raw values compared with thresholds take the same s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,9 @@ FEW = 8
 
 HELD_BYTES = 1 << 23
 """Columns that a thread sorts at a time take about this much: tall data must not double in memory."""
+
+SENT_ROWS = 1 << 17
+"""Rows of some columns that ranks send each other at a time."""
 
 
 @kernel(inline=True)
@@ -266,57 +270,82 @@ def _find_bins_together(X, weights, threads, categorical):
     A few columns at a time, each rank gets some of them whole, and finds their bins as if alone.
     """
     shared, n_features = threads.collective, X.shape[1]
-    n_rows = int(shared.sum(np.array([len(X)]))[0])
-    each = max(1, min(BLOCK, threads.count * HELD_BYTES // (8 * n_rows)))
+    lengths = [int(n[0]) for n in shared.gather(np.array([len(X)]))]
+    each = max(1, min(BLOCK, threads.count * HELD_BYTES // (8 * sum(lengths))))
     weights = np.concatenate(shared.gather(weights))
     category = np.zeros(n_features, dtype=bool) if categorical is None else categorical
-    thresholds, count, missing = [], [], []
+    found = []
     for start in range(0, n_features, each * shared.size):
         firsts = [start + each * rank for rank in range(shared.size)]
-        whole = np.concatenate(shared.exchange([X[:, c : c + each] for c in firsts]))
         own = category[firsts[shared.rank] : firsts[shared.rank] + each]
-        found = _find_bins_here(whole, weights, threads, own)
-        thresholds += shared.gather(found.thresholds)
-        count += shared.gather(found.count)
-        missing += shared.gather(found.missing)
+        whole = _bring_together(X, [slice(c, c + each) for c in firsts], lengths, shared)
+        some = _no_bins(own)
+        threads.run(len(own), partial(_find_bins_of, whole, weights, some))
+        found += zip(*map(shared.gather, (some.thresholds, some.count, some.missing)), strict=True)
+    thresholds, count, missing = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Bins(thresholds=thresholds, count=count, missing=missing, category=category)
+
+
+def _bring_together(X, columns, lengths, shared):
+    """The columns (k, n) that are for this rank, of all rows; ``columns`` has those for each rank.
+
+    They are sent a stretch of rows at a time: a column of very many rows is in memory once.
+    """
+    ends = np.cumsum([0, *lengths])
+    n_own = len(range(X.shape[1])[columns[shared.rank]])
+    whole = np.empty((n_own, ends[-1]), dtype=_float(X))
+    for row in range(0, max(lengths), SENT_ROWS):
+        told = shared.exchange([X[row : row + SENT_ROWS, some] for some in columns])
+        for rank, part in enumerate(told):
+            whole[:, ends[rank] + row : ends[rank] + row + len(part)] = part.T
+    return whole
+
+
+def _no_bins(category):
+    """Bins of columns of which nothing is known yet."""
+    d = len(category)
     return Bins(
-        thresholds=np.concatenate(thresholds), count=np.concatenate(count),
-        missing=np.concatenate(missing), category=category,
+        thresholds=np.full((d, MAX_BINS), np.inf), count=np.ones(d, dtype=np.int64),
+        missing=np.zeros(d, dtype=bool), category=category,
     )  # fmt: skip
+
+
+def _find_bins_of(columns, weights, bins, place, first=0):
+    """Find the bins of one of some columns (k, n), which is sorted; ``first``: where they begin in ``bins``.
+
+    Those of categories are left to ``Bins.with_codes``.
+    """
+    values, feature = columns[place], first + place
+    if bins.category[feature]:
+        return
+    if len(weights):
+        order = np.argsort(values)
+        values, weights = values[order], weights[order]
+    else:
+        values.sort()
+    numbers = int(np.searchsorted(values, np.nan))  # NaN sorts last
+    bins.missing[feature] = numbers < len(values)
+    bins.count[feature] = cut_points(values, weights, numbers, bins.thresholds[feature]) + 1
 
 
 def _find_bins_here(X, weights, threads, categorical):
     """Bins from the rows of a matrix alone; those of categories are left to ``Bins.with_codes``."""
     n_features = X.shape[1]
-    category = np.zeros(n_features, dtype=bool) if categorical is None else categorical
-    thresholds = np.full((n_features, MAX_BINS), np.inf)
-    count = np.ones(n_features, dtype=np.int64)
-    missing = np.zeros(n_features, dtype=bool)
-
+    bins = _no_bins(np.zeros(n_features, dtype=bool) if categorical is None else categorical)
     width = max(1, min(BLOCK, HELD_BYTES // (X.shape[0] * np.dtype(_float(X)).itemsize)))
 
     def work(task):
         start, stop = task * width, min((task + 1) * width, n_features)
-        if category[start:stop].all():
+        if bins.category[start:stop].all():
             return
         columns = np.empty((stop - start, X.shape[0]), dtype=_float(X))
         for row in range(0, X.shape[0], TILE):
             columns[:, row : row + TILE] = X[row : row + TILE, start:stop].T
-        for feature, values in zip(range(start, stop), columns, strict=True):
-            if category[feature]:
-                continue
-            if len(weights):
-                order = np.argsort(values)
-                values, ordered = values[order], weights[order]
-            else:
-                values.sort()
-                ordered = weights
-            numbers = int(np.searchsorted(values, np.nan))  # NaN sorts last
-            missing[feature] = numbers < len(values)
-            count[feature] = cut_points(values, ordered, numbers, thresholds[feature]) + 1
+        for place in range(stop - start):
+            _find_bins_of(columns, weights, bins, place, start)
 
     threads.run(-(-n_features // width), work)
-    return Bins(thresholds=thresholds, count=count, missing=missing, category=category)
+    return bins
 
 
 def encode_matrix(X, bins, layout, threads):

@@ -104,15 +104,16 @@ def add_curved(words, rows, packed, curvature, start, stop, half, in_order, hist
 
 @kernel("void(uint64[::1], int32[::1], int64[:,::1], int64, int64, int64[::1])", lean=True)
 def add_wide(words, rows, statistics, start, stop, histogram):
-    """Add positions to the wide histogram (8 * 256 * S,) of one block; ``statistics`` (n, S) go by row.
+    """Add positions to the wide histogram (columns * 256 * S,) of one block; ``statistics`` (n, S) go by row.
 
     A bin whose weight is 0 is empty, whatever else is in it: its first row replaces that.
     """
     width = _U(statistics.shape[1])
+    columns = histogram.shape[0] // (CODES * statistics.shape[1])
     for i in range(start, stop):
         row = rows[i]
         word = words[row]
-        for column in range(BLOCK):
+        for column in range(columns):
             code = (word >> _U(8 * column)) & _BYTE
             base = (_U(column * CODES) + code) * width
             if histogram[base] == 0:

@@ -109,12 +109,14 @@ class _Gap:
         return wide and self.tries < FEW_TRIES
 
 
-def few_covering(bill: Callable[[float], float], values: Sequence[float]) -> list[float]:
+def few_covering(
+    bill: Callable[[float], float], values: Sequence[float], most: int = AUTO_FITS
+) -> list[float]:
     """Values for "auto" to choose from: those given, and of a covering those with clearly other bills.
 
     Parameters
     ----------
-    bill, values
+    bill, values, most
         As for :func:`covering`.
 
     Examples
@@ -133,7 +135,7 @@ def few_covering(bill: Callable[[float], float], values: Sequence[float]) -> lis
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WorthwhileWarning)
-        found = covering(look, values, AUTO_FITS, thorough=False)
+        found = covering(look, values, most, thorough=False)
     dearest, kept = max(known.values()), [float(value) for value in values]
     for value in found:
         apart = min(abs(known[one] - known[value]) for one in kept)

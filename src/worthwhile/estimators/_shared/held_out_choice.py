@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,52 @@ def choose_point(
     """
     if len(points) == 1:
         return dict(points[0])
+    errors = estimator._read_errors()
+    losses: list[list[Floats]] = [[] for _ in points]
+    bills: list[list[float]] = [[] for _ in points]
+    counts = list[Floats]()
+    for part in divided(estimator, X, y, sample_weight, validation):
+        counts.append(part.count)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorthwhileWarning)
+            models = (fit_all or _fit_each)(seeded(estimator), points, *part.rows, **part.more)
+            for k, model in enumerate(models):
+                losses[k].append(row_losses(model, *part.judge, errors))
+                bills[k].append(float(model.cost(part.judge[0]).sum()))
+    joined = np.array([np.concatenate(found) for found in losses])
+    total = [sum(found) for found in bills]
+    return dict(points[take(total, joined, np.concatenate(counts), best or errors is not None)])
+
+
+def take(bills: Sequence[float], losses: Floats, count: Floats, best: bool) -> int:
+    """Place of the cheapest within one standard error of the best, or of the best itself.
+
+    ``losses`` (points, n) are of rows that ``count`` (n,) so much each.
+    """
+    if best:
+        means = np.average(losses, axis=1, weights=count)
+        return min(range(len(means)), key=lambda k: (means[k], bills[k]))
+    return one_standard_error(bills, -losses, None if (count == 1).all() else count)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows to train on, rows to judge by, what ``fit`` gets besides, and what the latter count (n,)."""
+
+    rows: tuple[Any, Any]
+    judge: tuple[Any, Any]
+    more: dict[str, Any]
+    count: Floats
+
+
+def divided(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, validation: Any = None
+) -> list[Part]:
+    """Rows to train on and rows to judge by, given or held out; a row without weight is not there."""
     X, y = indexable(X, y)
     if np.ndim(y) == 2 and np.shape(y)[1] == 1:
         y = np.ravel(y)
-    if sample_weight is not None:  # a row without weight is not there
+    if sample_weight is not None:
         sample_weight = np.asarray(sample_weight, dtype=np.float64)
         there = np.flatnonzero(sample_weight)
         X, y, sample_weight = (
@@ -65,33 +108,17 @@ def choose_point(
             _safe_indexing(y, there),
             sample_weight[there],
         )
-    errors = estimator._read_errors()
-    parts: list[Any] = [(None, None)] if validation is not None else _folds(estimator, y)
-    losses: list[list[Floats]] = [[] for _ in points]
-    bills: list[list[float]] = [[] for _ in points]
-    given, counts = getattr(estimator, "class_weight", None), list[Floats]()
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if validation is not None:
+        return [Part((X, y), validation, weights, np.ones(len(validation[1])))]
+    given = getattr(estimator, "class_weight", None)
     count = read_weight(sample_weight, y, given, np.asarray(y))
-    for train, held in parts:
-        rows = (X, y) if train is None else (_safe_indexing(X, train), _safe_indexing(y, train))
-        judge = validation if held is None else (_safe_indexing(X, held), _safe_indexing(y, held))
-        more = {}
-        if sample_weight is not None:
-            more["sample_weight"] = sample_weight if train is None else sample_weight[train]
-        if count is not None:
-            counts.append(np.ones(len(judge[1])) if held is None else count[held])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WorthwhileWarning)
-            models = (fit_all or _fit_each)(seeded(estimator), points, *rows, **more)
-            for k, model in enumerate(models):
-                losses[k].append(row_losses(model, judge[0], judge[1], errors))
-                bills[k].append(float(model.cost(judge[0]).sum()))
-    joined = np.array([np.concatenate(found) for found in losses])
-    total = [sum(found) for found in bills]
-    count = np.concatenate(counts) if counts else None
-    if best or errors is not None:
-        means = np.average(joined, axis=1, weights=count)
-        return dict(points[min(range(len(points)), key=lambda k: (means[k], total[k]))])
-    return dict(points[one_standard_error(total, -joined, count)])
+    parts = []
+    for train, held in _folds(estimator, y):
+        rows, judge = ((_safe_indexing(X, part), _safe_indexing(y, part)) for part in (train, held))
+        more = {name: weight[train] for name, weight in weights.items()}
+        parts.append(Part(rows, judge, more, np.ones(len(held)) if count is None else count[held]))
+    return parts
 
 
 def _fit_each(estimator: Any, points: Points, X: Any, y: Any, **more: Any) -> Iterable[Any]:

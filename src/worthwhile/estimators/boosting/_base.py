@@ -90,13 +90,6 @@ class Miser(MiserParameters, ABC):
         expansion = None if self._encoding is None else self._encoding.expansion
         return order if expansion is None else [*dict.fromkeys(expansion.sources[order].tolist())]
 
-    def _by_source(self, values: Floats) -> Floats:
-        """Sums over the columns that are made of each column of the user's table."""
-        expansion = None if self._encoding is None else self._encoding.expansion
-        if expansion is None:
-            return values
-        return np.bincount(expansion.sources, values, self.n_features_in_).astype(np.float64)
-
     def _made(self, order: list[int]) -> list[int]:
         """All columns that are made of those of the user's table."""
         expansion = None if self._encoding is None else self._encoding.expansion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -195,9 +195,15 @@ class TradeOff(Miser):
                 "X is a ParquetTable: values of lam are tried on a table in memory. Give a sample, such as "
                 "next(table.batches(200_000)), and fit with the lam that was found."
             )
+        return [{"lam": lam} for lam in self._lams(X, y, qid)]
+
+    def _lams(
+        self, X: Any, y: Any, qid: Any = None, cover: Callable[..., list[float]] = covering
+    ) -> list[float]:
+        """Values of ``lam`` that cover the bills of some rows."""
         top = 1.001 * self.lam_max(X, y, qid=qid)
         if top == 0:
-            return [{"lam": 0.0}]
+            return [0.0]
         rows = sample(X, y) if qid is None else [X, y]
         shrunk = len(rows[1]) / len(y) if self.lam_scale == "sum" else 1.0
         probe = clone(self).set_params(
@@ -214,5 +220,4 @@ class TradeOff(Miser):
                 return mean_bill(policy, training.X)
 
             last = 0.0 if self._read_errors() is None else top * LEAST
-            lams = covering(bill, [*(top * np.logspace(0, -4, 5)).tolist(), last])
-        return [{"lam": lam} for lam in lams]
+            return cover(bill, [*(top * np.logspace(0, -4, 5)).tolist(), last])

@@ -27,6 +27,7 @@ from worthwhile.estimators.budget._promise import (
     smoothed,
     thinned,
 )
+from worthwhile.estimators.budget._screening import sets_to_grow
 from worthwhile.estimators.budget._search import Columns, Search, Shop
 from worthwhile.estimators.budget._stages import Stages
 from worthwhile.estimators.budget._tables import join_tables
@@ -37,6 +38,9 @@ Array = npt.NDArray[Any]
 
 LEAST_ROWS, MOST_ROWS = 20, 5000
 """Of fewer rows none can be spared to judge by; of more some are left that no choice was made on."""
+
+FEW_ROWS, MORE_TREES = 1000, 3
+"""Up to so many rows, on which trees cost next to nothing, the model has so many times more; its folds do not."""
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
@@ -82,7 +86,9 @@ class Training:
     ) -> None:  # fmt: skip
         compile_beside(grow_cells)  # on a new machine: meanwhile this process compiles the forests
         shop = Shop(costs)
-        self._own = Workshop(table, payoff, shop, shape, stages, threads)
+        more = MORE_TREES if table.n_rows <= FEW_ROWS else 1
+        rich = shape._replace(n_trees=more * shape.n_trees)
+        self._own = Workshop(table, payoff, shop, rich, stages, threads)
         made = stages.done
         self._folds: list[tuple[Array, Workshop]] = []
         if not cross_validated or not LEAST_ROWS <= table.n_rows <= MOST_ROWS:
@@ -140,7 +146,11 @@ class Workshop:
             lists = _lists_of(search, stages)
         parts_wanted = stages.go("parts") and every is None
         split = find_parts(table, payoff, shop, threads, seed) if parts_wanted else None
-        sets = _sets_of(shop, search, lists) if every is None else dict.fromkeys(every)
+        if every is None:
+            sets = sets_to_grow(search, lists, _sets_of(shop, search, lists), threads)
+        else:
+            # Columns come in bundles, so that all sets are large, and every step is by sureness.
+            sets, shape = dict.fromkeys(every), shape._replace(wide=shop.n + 1)
         if split is not None:
             sets.setdefault(split[0])
         prior = np.broadcast_to(table.prior, (table.n_rows, table.n_outputs))

@@ -16,8 +16,15 @@ from worthwhile.core.threads import Threads
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-FREE_ROWS = 0.5
-"""Share of the rows that a tree does not see, and votes on."""
+FREE_ROWS, FREE_OF_WIDE = 0.5, 0.25
+"""Share of the rows that a tree does not see, and votes on; of one with random cuts on many columns, which makes more
+of rows."""
+
+MORE_TREES = 1.25
+"""So many times more trees there: fewer of them vote on a row."""
+
+WIDE = 8
+"""Columns that are many. With fewer, how sure votes are decides who goes on, and that takes votes."""
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -42,6 +49,12 @@ class Style:
     random: bool
     all_tried: bool
 
+    def size(self, n_trees: int, n_rows: int, most_rows: int, wide: bool) -> tuple[int, int]:
+        """Trees of a forest that is to have about ``n_trees``, and rows that each of them sees."""
+        if not (self.random and wide):
+            return n_trees, sample_size(n_rows, most_rows)
+        return round(MORE_TREES * n_trees), sample_size(n_rows, most_rows, FREE_OF_WIDE)
+
 
 STYLES = (
     Style(20, False, True),
@@ -60,6 +73,7 @@ class Shape(NamedTuple):
     """How much is grown: trees of a node, rows and trees that say what a purchase adds.
 
     ``styles``: kinds of forests by number of columns; without them the kind that suits a set is looked for.
+    ``wide``: columns from which on trees with random cuts see more rows.
     """
 
     n_trees: int
@@ -67,6 +81,7 @@ class Shape(NamedTuple):
     search_rows: int = 2000
     search_trees: int = 16
     styles: dict[int, Style] | None = None
+    wide: int = WIDE
 
 
 class Table:
@@ -195,9 +210,9 @@ class Table:
         return trees, votes
 
 
-def sample_size(n_rows: int, most: int) -> int:
+def sample_size(n_rows: int, most: int, free: float = FREE_ROWS) -> int:
     """Rows that a tree sees."""
-    return max(2, min(round((1 - FREE_ROWS) * n_rows), most)) if n_rows > 2 else n_rows
+    return max(2, min(round((1 - free) * n_rows), most)) if n_rows > 2 else n_rows
 
 
 def no_trees() -> Trees:

@@ -178,6 +178,11 @@ class Induction:
         follow(tables, choice, end, bill)
         return end, bill
 
+    def ends(self, points: Points) -> Floats:
+        """Share of the rows that stop at each node, (points, nodes)."""
+        ends = [self._follow(self._tables, choice)[0] for choice in points.choice]
+        return np.array([np.bincount(end, self._share, len(self.member)) for end in ends])
+
     def seen(self, points: Points) -> Seen:
         """What the rows that choices were not made on make of policies."""
         ways = [self._follow(self._fresh, choice) for choice in points.choice]

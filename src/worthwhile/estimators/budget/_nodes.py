@@ -52,8 +52,10 @@ def grow_nodes(
 
     def grown(columns: Columns) -> tuple[Array, ...]:
         order = sorted(columns)
-        size = sample_size(table.n_pool, ROWS_PER_COLUMN * (len(order) + 1))
-        trees, votes = table.forest(order, kinds[columns], shape.n_trees, size, shape.seed)
+        most = ROWS_PER_COLUMN * (len(order) + 1)
+        wide = len(order) >= shape.wide
+        size = kinds[columns].size(shape.n_trees, table.n_pool, most, wide)
+        trees, votes = table.forest(order, kinds[columns], *size, shape.seed)
         return *trees, votes
 
     return [

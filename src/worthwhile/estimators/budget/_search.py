@@ -102,6 +102,7 @@ class Search:
         self.table = table.part(rows) if len(rows) < table.n_rows else table
         self.payoff = payoff.part(rows)
         self.shop, self._threads, self._shape = shop, threads, shape
+        self.n_pool, self.seed = table.n_pool, shape.seed
         self._scores: dict[Columns, float] = {frozenset(): self._nothing()}
 
     def _nothing(self) -> float:
@@ -117,12 +118,18 @@ class Search:
             self._scores[columns] = float(score)
         return [self._scores[columns] for columns in sets]
 
-    def _measure(self, columns: Columns) -> float:
+    def votes(self, sets: list[Columns]) -> list[npt.NDArray[np.float64]]:
+        """What the forests say by which sets are scored, in parallel."""
+        return list(spread(self._threads.map, self._votes, sets))
+
+    def _votes(self, columns: Columns) -> npt.NDArray[np.float64]:
         n, shape = self.table.n_rows, self._shape
-        votes = self.table.votes(
+        return self.table.votes(
             sorted(columns), SEARCHING, shape.search_trees, sample_size(n, n), shape.seed
         )
-        return self.payoff.soft(votes)
+
+    def _measure(self, columns: Columns) -> float:
+        return self.payoff.soft(self._votes(columns))
 
     def forward(self, power: float, start: Columns | None = None) -> list[Columns]:
         """Ever larger sets from a first one on, each the best purchase more than the one before."""

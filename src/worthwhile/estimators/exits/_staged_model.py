@@ -28,6 +28,7 @@ class EarlyExit(CostAware, ABC):
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
     policy_: ExitPolicy
     threshold_: Any
+    feature_importances_: Floats
 
     keep: int = 1
 
@@ -51,13 +52,14 @@ class EarlyExit(CostAware, ABC):
         self._validate_params()
         if not is_fitted(self.model):
             self._read_training(X, y)  # what is wrong with the data is refused before any work
-        model = self._staged_model(X, y, how)
+        point = self._free_choice(X, y, how)
+        model = self._staged_model(X, y, how, point.get("model"))
         known, given = model.policy_.n_features, tuple(getattr(X, "shape", ()))[1:]
         if given and given != (known,):
             raise ValueError(
                 f"model was fitted on {known} columns, X has {given[0]}: give the columns it knows."
             )
-        self.threshold_ = self._settled(X, y, how)
+        self.threshold_ = point["threshold"] if point else self._settled(X, y, how)
         _, _, costs = self._read_training(X, y, like=model)
         inner = model._inner_policy
         policy = TreePolicy(costs, inner.output.plain, inner.trees)
@@ -74,6 +76,10 @@ class EarlyExit(CostAware, ABC):
         if policy.output.classes is not None:
             self.classes_ = policy.output.classes
         self.policy_ = ExitPolicy(policy, ends, self.rule, levels, int(self.keep))
+        vars(self).pop("feature_importances_", None)
+        known = getattr(model, "feature_importances_", None)
+        if known is not None:
+            self.feature_importances_ = np.asarray(known) / (np.sum(known) or 1.0)
         return self
 
     def _given_costs(self) -> Any:
@@ -84,6 +90,10 @@ class EarlyExit(CostAware, ABC):
 
     def _model_given(self) -> Any:
         return self.model.estimator if isinstance(self.model, FrozenEstimator) else self.model
+
+    def _free_choice(self, X: Any, y: Any, how: dict[str, Any]) -> dict[str, Any]:
+        """The model and its threshold, where neither was given and both are chosen; else nothing."""
+        return {}
 
     def _settled(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
         """The threshold to use."""
@@ -97,9 +107,9 @@ class EarlyExit(CostAware, ABC):
         twin.policy_ = ExitPolicy(policy.model, policy.ends, policy.rule, levels, policy.keep)
         return twin
 
-    def _staged_model(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
-        """The model as given if it is fitted; otherwise a copy, trained."""
-        model = self._model_given()
+    def _staged_model(self, X: Any, y: Any, how: dict[str, Any], chosen: Any = None) -> Any:
+        """The model as given (or chosen) if it is fitted; otherwise a copy, trained."""
+        model = self._model_given() if chosen is None else chosen
         if not is_fitted(model):
             model = self._default_model() if model is None else clone(model)
             if self.costs is not None and "costs" in model.get_params(deep=False):

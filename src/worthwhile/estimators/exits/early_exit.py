@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from numbers import Integral, Real
 from typing import Any, ClassVar, overload
 
@@ -14,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.core.queries import Queries
 from worthwhile.costs import as_floats
-from worthwhile.estimators._shared.covering import covering, sample
+from worthwhile.estimators._shared.covering import covering, few_covering, present, sample
 from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.queries import RankingScore
 from worthwhile.estimators.base import CostAwareClassifier, CostAwareRegressor
@@ -64,6 +65,8 @@ class EarlyExitRegressor(RankingScore, EarlyExit, CostAwareRegressor):
     ----------
     policy_ : ExitPolicy
         The trees with their exits.
+    feature_importances_ : float64 array (d,)
+        Those of the model, where it has them, as shares of all.
 
     Notes
     -----
@@ -256,7 +259,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     ----------
     model : classifier, optional
         A staged model of this library: a fitted one is used as it is and stays fitted when this is
-        cloned; one that is not fitted is trained by ``fit``. None is ``GreedyMiserClassifier()``.
+        cloned; one that is not fitted is trained by ``fit``. None is a ``GreedyMiserClassifier``:
+        with ``threshold="auto"`` its ``lam`` is chosen along with the threshold, else it is 0.
     threshold : float, array or "auto", default="auto"
         Probability above which a row leaves, from 1 / K up; 1 or more: nobody leaves. An array has
         one number for each exit before the end. "auto": of seven numbers the one with the least bill
@@ -278,6 +282,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     ----------
     policy_ : ExitPolicy
         The trees with their exits.
+    feature_importances_ : float64 array (d,)
+        Those of the model, where it has them, as shares of all.
     threshold_ : float or array
         The threshold in use.
     classes_ : array
@@ -341,11 +347,21 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
         """
         return self._fit(X, y, sample_weight=sample_weight)
 
+    def _free_choice(self, X: Any, y: Any, how: dict[str, Any]) -> dict[str, Any]:
+        if self.model is not None or not isinstance(self.threshold, str):
+            return {}
+        model, weight = self._default_model(), how.get("sample_weight")
+        if self.costs is not None:
+            model.set_params(costs=self.costs)
+        lams = model._lams(*present(X, y, weight), cover=few_covering)
+        models = [self._default_model().set_params(lam=lam) for lam in lams]
+        points = [{"model": model, **point} for model in models for point in _thresholds(y)]
+        return choose_point(self, points, X, y, weight, fit_all=_few_models)
+
     def _settled(self, X: Any, y: Any, how: dict[str, Any]) -> Any:
         if not isinstance(self.threshold, str):
             return self.threshold
-        least = 1 / max(2, len(np.unique(y)))
-        points = [{"threshold": 1 - (1 - least) * doubt} for doubt in AUTO_DOUBTS]
+        points = _thresholds(y)
         own = (X, y) if is_fitted(self._model_given()) else None
         weight = how.get("sample_weight")
         return choose_point(self, points, X, y, weight, own, fit_all=_one_model)["threshold"]
@@ -369,6 +385,22 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
 
         shares = covering(bill, [0.99, 0.5, 0.1, 0.01, 0.0])
         return [{"threshold": 1.0 - doubt * share} for share in shares]
+
+
+def _thresholds(y: Any) -> list[dict[str, Any]]:
+    """Points that "auto" chooses from."""
+    least = 1 / max(2, len(np.unique(y)))
+    return [{"threshold": 1 - (1 - least) * doubt} for doubt in AUTO_DOUBTS]
+
+
+def _few_models(
+    estimator: EarlyExitClassifier, points: Any, X: Any, y: Any, **more: Any
+) -> Iterator[EarlyExitClassifier]:
+    """All thresholds over each of the staged models, which come one after the other."""
+    for _, of_one in groupby(points, lambda point: id(point["model"])):
+        own = list(of_one)
+        twin = clone(estimator).set_params(model=own[0]["model"])
+        yield from _one_model(twin, own, X, y, **more)
 
 
 def _one_model(

@@ -22,6 +22,7 @@ from worthwhile.costs import Costs, budget_quanta
 from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, present, sample
 from worthwhile.estimators._shared.deprecation import once, with_old_names
 from worthwhile.estimators._shared.held_out_choice import choose_point
+from worthwhile.estimators._shared.importances import impurity_by_feature
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import read_validation, split_rows
 from worthwhile.estimators._shared.weights import drop_weightless, exact_weight, read_weight
@@ -113,6 +114,9 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
 
     Attributes
     ----------
+    feature_importances_ : float64 array (d,)
+        What splits on each feature take off the Gini impurity of rows of ``fit``; they add up to 1. Only of the
+        forest as it was fitted.
     alpha_, price_power_ : float
         The threshold and the power that were taken.
     criterion_, bootstrap_ : str, bool
@@ -157,6 +161,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
     _renamed: ClassVar[dict[str, str]] = {"max_trees": "n_trees"}
     policy_: TreePolicy = field(init=False)
     trace_: pd.DataFrame = field(init=False)
+    feature_importances_: npt.NDArray[np.float64] = field(init=False)
     alphas_: pd.DataFrame | None = field(init=False)
     alpha_: float = field(init=False)
     price_power_: float = field(init=False)
@@ -238,6 +243,10 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         with Threads(count_threads(self.n_jobs)) as threads:
             runs = self._grow_all(rows, costs, alphas, seeds, threads)
         self._choose(alphas, runs, costs)
+        gains = impurity_by_feature(
+            self._inner_policy.trees, rows.X, rows.codes, len(self.classes_), rows.weight
+        )
+        self.feature_importances_ = self._by_source(gains)
         return self
 
     @property
@@ -359,6 +368,7 @@ class BudgetedForestClassifier(ClassParameters, TrainingParameters, CostAwareCla
         output = Output("votes", self.classes_)
         self.policy_ = TreePolicy(costs, output, trees.first(kept))
         self.rest_ = None
+        vars(self).pop("feature_importances_", None)  # those of other trees
         if kept < trees.n_trees:
             self.rest_ = TreePolicy(costs, output, trees.between(kept, trees.n_trees))
 

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_float
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.importances import impurity_by_feature
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -32,6 +33,7 @@ from worthwhile.estimators.forest._forward_search import (
     search_forest,
 )
 from worthwhile.estimators.priced.priced_model import from_sklearn_trees
+from worthwhile.policy.exits.policy import ExitPolicy
 from worthwhile.policy.trees import TreePolicy
 
 Floats = npt.NDArray[np.float64]
@@ -79,6 +81,9 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
 
     Attributes
     ----------
+    feature_importances_ : float64 array (d,)
+        What splits on each feature take off the Gini impurity of rows of ``fit``; they add up to 1. Only of the
+        model that ``fit`` took.
     order_ : list
         All priced features, best first.
     stages_ : DataFrame
@@ -124,6 +129,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
     stages_: pd.DataFrame = field(init=False)
     n_stages_: int = field(init=False)
     trace_: pd.DataFrame = field(init=False)
+    feature_importances_: npt.NDArray[np.float64] = field(init=False)
     _forests: dict[int, TreePolicy] = field(init=False)
     _plans: list[_Plan] = field(init=False)
 
@@ -178,7 +184,12 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
             forest = make_forest(lengths[length].kind, self.n_trees, seed, n_jobs)
             self._forests[length] = _grown(forest, X, self.classes_[codes], known, costs, weight)
         self._place_exits(lengths, codes, kinds.weight, bool(search.free))
-        return self._use(len(self.stages_) - 1)
+        self._use(len(self.stages_) - 1)
+        policy = self._inner_policy
+        trees = (policy.model if isinstance(policy, ExitPolicy) else policy).trees
+        gains = impurity_by_feature(trees, X, codes, len(self.classes_), weight)
+        self.feature_importances_ = self._by_source(gains)
+        return self
 
     def _place_exits(
         self, lengths: dict[int, Length], codes: Codes, weight: Floats, some_free: bool
@@ -210,6 +221,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
     def _use(self, stage: int) -> ForwardForestClassifier:
         """Take up one of the models that were trained."""
         self.n_stages_ = stage
+        vars(self).pop("feature_importances_", None)  # those of other trees
         plan = self._plans[stage]
         forests = [self._forests[length] for length in plan.chosen]
         self.policy_ = forests[0] if plan.levels is None else with_exits(forests, plan.levels)

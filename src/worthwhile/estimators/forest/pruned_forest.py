@@ -20,6 +20,7 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_floats
 from worthwhile.estimators._shared.covering import covering, sample
 from worthwhile.estimators._shared.deprecation import once
+from worthwhile.estimators._shared.importances import impurity_by_feature
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import (
     code_labels,
@@ -82,6 +83,8 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
 
     Attributes
     ----------
+    feature_importances_ : float64 array (d,)
+        What splits on each feature take off the Gini impurity of rows of the pruning; they add up to 1.
     forest_ : estimator
         The forest that was pruned.
     objective_, gap_ : float
@@ -129,6 +132,7 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
     n_iter_: int = field(init=False)
     gap_: float = field(init=False)
     trace_: pd.DataFrame = field(init=False)
+    feature_importances_: npt.NDArray[np.float64] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -255,6 +259,8 @@ class PrunedForestClassifier(ClassParameters, TrainingParameters, CostAwareClass
             trees = trees.only(np.flatnonzero(trees.feature[trees.root] >= 0))
         policy = TreePolicy(costs, self._base.output, trees)
         self.policy_ = policy
+        gains = impurity_by_feature(trees, *self._rows, len(self.classes_))
+        self.feature_importances_ = self._by_source(gains)
         self.objective_ = pruning.objective
         self.n_iter_ = pruning.n_iter
         self.gap_ = max(pruning.objective - pruning.bound, 0.0)

@@ -8,6 +8,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from worthwhile.estimators._shared.parameters import ClassParameters, TrainingPa
 from worthwhile.estimators._shared.validation import read_validation
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAware, CostAwareClassifier
+from worthwhile.estimators.gates._drop import Gain
 from worthwhile.estimators.gates._existing import (
     Existing,
     default_existing,
@@ -133,11 +135,16 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
             for name in ("_swept", "n_stages_"):
                 vars(self).pop(name, None)
             self._fit_one(task)
+            self._note_importances(task)
             self.saved_ = None
             return self
         self._take(self._sweep(task, rng, crossed=self.budget is None), task)
+        self._note_importances(task)
         self._tell(task)
         return self
+
+    def _note_importances(self, task: Task) -> None:
+        """Keep what features gain, where the cheap model knows."""
 
     def _is_swept(self) -> bool:
         """Whether fit chooses among many: it does where no trade-off is named."""
@@ -201,8 +208,11 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         """Fit at the trade-off that the parameters name."""
 
     @abstractmethod
-    def _models(self, task: Task) -> Iterator[Model]:
-        """Fit over all trade-offs: always as many models, in the same order, whatever the rows."""
+    def _models(self, task: Task, so_far: Sweep | None = None) -> Iterator[Model]:
+        """Fit over all trade-offs: always as many models, in the same order, whatever the rows.
+
+        ``so_far`` tells how those before do, where they are judged.
+        """
 
     def _count(self, task: Task) -> int | None:
         """How many models there are; None where that is not known before."""
@@ -229,8 +239,20 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         count = self._count(parts[0])
         total = None if count is None else count * len(parts)
         with progress(type(self).__name__, total, shown=self.verbose > 0) as advance:
-            sweeps = [Sweep.of(part.judge(), self._models(part), advance) for part in parts]
-        return joined(sweeps, list(self._models(task))) if again else sweeps[0]
+            sweeps = [
+                Sweep.of(part.judge(), partial(self._models, part), advance) for part in parts
+            ]
+        if not again:
+            return sweeps[0]
+        sweep = joined(sweeps, list(self._models(task)))
+        sweep.gain = self._gain_of_rows(task, parts, sweeps, sweep)
+        return sweep
+
+    def _gain_of_rows(
+        self, task: Task, parts: list[Task], sweeps: list[Sweep], whole: Sweep
+    ) -> Gain:
+        """What models of all rows are better by than their counterparts, which some rows trained."""
+        return Gain()
 
     def _take(self, sweep: Sweep, task: Task) -> None:
         """Keep the best model of a sweep: within a budget, of the least total, or that loses little."""
@@ -253,6 +275,7 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
     def _keep(self, sweep: Sweep, task: Task, best: int) -> None:
         """Make a model of a sweep the one in use."""
         self._swept = sweep, task
+        vars(self).pop("feature_importances_", None)  # those of another model
         self.policy_ = task.compose(*sweep.makers[best]())
         self.trace_ = sweep.trace(best)
         dear = sweep.judge.existing_cost

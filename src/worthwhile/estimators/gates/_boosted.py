@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,37 +62,32 @@ class Chain:
     shares : sequence of float
         Mean shares, which are reached whatever the losses; 0 is the cheap model alone.
     settings : BoosterSettings
-    n_rounds, iterations : int
-        Rounds, and outer iterations for each share.
+    n_rounds : function from the place of a share to the rounds after which it ends
     """
 
     def __init__(
-        self, duo: Duo, shares: Sequence[float], settings: BoosterSettings, n_rounds: int,
-        iterations: int,
+        self, duo: Duo, shares: Sequence[float], settings: BoosterSettings,
+        n_rounds: Callable[[int], int],
     ) -> None:  # fmt: skip
         self._duo, self._shares, self._settings = duo, shares, settings
-        self._n_rounds, self._iterations = n_rounds, iterations
-        self._pairs = list[Pair]()
+        self._n_rounds, self._growths = n_rounds, list[Growth]()
 
     def policies(
         self, number: int, output: Output, n_rounds: int, threshold: float = 0.0
     ) -> tuple[TreePolicy, TreePolicy]:
-        """The pair of one of the shares after some rounds."""
-        while len(self._pairs) <= number:
-            self._pairs.append(self._next(self._shares[len(self._pairs)]))
-        return self._duo.policies(self._pairs[number], output, n_rounds, threshold)
+        """The pair of one of the shares after some rounds; it is grown no further than was asked."""
+        while len(self._growths) <= number:
+            self._growths.append(self._next(len(self._growths)))
+        pair = self._growths[number].to(n_rounds)
+        return self._duo.policies(pair, output, n_rounds, threshold)
 
-    def _next(self, share: float) -> Pair:
-        duo = self._duo
+    def _next(self, number: int) -> Growth:
+        duo, share = self._duo, self._shares[number]
         if share in (0.0, 1.0):  # nothing to find out
             q = np.full(len(duo.codes), share)
-            return duo.grow(q, self._settings, self._n_rounds, gated=share > 0)
-        pair = self._pairs[-1]
-        for iterate in duo.alternate(
-            share, self._settings, self._n_rounds, self._iterations, pair, equal=True
-        ):
-            pair = iterate.pair
-        return pair
+            return Growth(duo, q, self._settings, gated=share > 0)
+        before = self._growths[-1].to(self._n_rounds(number - 1))
+        return Growth(duo, duo.next_shares(before, share, equal=True), self._settings)
 
 
 class Duo:
@@ -137,44 +132,18 @@ class Duo:
     def grow(
         self, q: Floats, settings: BoosterSettings, n_rounds: int, *, gated: bool = True
     ) -> Pair:
-        """Both ensembles from nothing for fixed shares: the inner loop of Algorithm 2.
+        """Both ensembles from nothing for fixed shares."""
+        return Growth(self, q, settings, gated=gated).to(n_rounds)
 
-        Each round grows the cheap model's trees on ``1 - q`` times its gradient, then a gate tree
-        on ``q - sigmoid(gate)``. Whatever one of them buys is free for both from then on.
-        """
-        booster = Booster(self.data, self.costs.flat, settings, self.threads)
-        total = np.zeros((self.loss.n_outputs, len(q)))
-        score = np.zeros((1, len(q)))
-        gradient, gate_gradient = np.empty_like(total), np.empty_like(score)
-        share, gate_loss = 1 - q, Logistic(q)
-        gate, cheap = list[Tree](), list[Tree]()
-        for _ in range(n_rounds):
-            self.loss.gradients(total, self.base, gradient, self.threads)
-            curvature = self.loss.curvature(gradient, self.threads) * share if self.newton else None
-            gradient *= share
-            for output, part in enumerate(self._parts(gradient)):
-                tree = booster.grow(part, output=output, **self._leaves(curvature, output))
-                booster.add(tree, total)
-                cheap.append(tree)
-            if not gated:
-                continue
-            gate_loss.gradients(score, np.zeros(1), gate_gradient, self.threads)
-            now = q - gate_gradient  # the gate's probabilities
-            tree = booster.grow(gate_gradient, curvature=now * (1 - now) if self.newton else None)
-            booster.add(tree, score)
-            gate.append(tree)
-        price = as_float(booster.purchases.total)
-        return Pair(gate, cheap, score[0], self.base[:, None] + total, price)
-
-    def _parts(self, rows: Floats) -> list[Floats]:
+    def parts(self, rows: Floats) -> list[Floats]:
         """What the trees of one round are grown on, of (outputs, n)."""
         return [rows] if self.vector else [rows[k : k + 1] for k in range(len(rows))]
 
-    def _leaves(self, curvature: Floats | None, part: int) -> dict[str, Any]:
+    def leaves(self, curvature: Floats | None, part: int) -> dict[str, Any]:
         """How the leaf values of a cheap tree are found."""
         if curvature is None:
             return {}
-        return {"curvature": self._parts(curvature)[part], "factor": self.loss.newton_factor}
+        return {"curvature": self.parts(curvature)[part], "factor": self.loss.newton_factor}
 
     def alternate(
         self,
@@ -189,13 +158,17 @@ class Duo:
         """Algorithm 2: shares by (OPT1), then both ensembles anew, until nothing moves."""
         pair, last = start, None
         for _ in range(max_iter):
-            losses = cheap_losses(pair.cheap_scores.T, self.codes)
-            excess = losses - self.existing_loss
-            q = shares_kl(pair.gate_score, excess, p_full, equal=equal, weight=self.weight).q
+            q = self.next_shares(pair, p_full, equal=equal)
             if last is not None and np.abs(q - last).sum() < 1e-4 * len(q):
                 return  # shares that stand still would grow the same trees again
             pair, last = self.grow(q, settings, n_rounds), q
             yield Iterate(pair, q, self.objective(pair, q) + settings.lam * pair.price)
+
+    def next_shares(self, pair: Pair, p_full: float, *, equal: bool = False) -> Floats:
+        """Who is to be sent on, given what two ensembles say: (OPT1)."""
+        excess = cheap_losses(pair.cheap_scores.T, self.codes) - self.existing_loss
+        q: Floats = shares_kl(pair.gate_score, excess, p_full, equal=equal, weight=self.weight).q
+        return q
 
     def objective(self, pair: Pair, q: Floats) -> float:
         """Expected loss plus Kullback-Leibler distance of the gate: (OPT) without its penalty."""
@@ -234,7 +207,7 @@ class Duo:
         booster = Booster(self.data, self.costs.flat, BoosterSettings(), self.threads)
         gradient = np.empty((self.loss.n_outputs, len(self.codes)))
         self.loss.gradients(np.zeros_like(gradient), self.base, gradient, self.threads)
-        gains = np.max([booster.root_gains(part) for part in self._parts(gradient)], axis=0)
+        gains = np.max([booster.root_gains(part) for part in self.parts(gradient)], axis=0)
         prices = booster.purchases.marginal() * 1e-9
         priced = (prices > 0) & (gains > 0)
         return (
@@ -242,3 +215,61 @@ class Duo:
             if priced.any()
             else 0.0
         )
+
+
+class Growth:
+    """Both ensembles, growing for fixed shares: the inner loop of Algorithm 2.
+
+    Each round grows the cheap model's trees on ``1 - q`` times its gradient, then a gate tree on
+    ``q - sigmoid(gate)``. Whatever one of them buys is free for both from then on.
+
+    Parameters
+    ----------
+    duo : Duo
+    q : float64 (n,)
+        The share of each row that is to be sent on.
+    settings : BoosterSettings
+    gated : bool
+        Whether there is a gate.
+    """
+
+    def __init__(
+        self, duo: Duo, q: Floats, settings: BoosterSettings, *, gated: bool = True
+    ) -> None:
+        self._duo, self._q, self._gated = duo, q, gated
+        self._booster = Booster(duo.data, duo.costs.flat, settings, duo.threads)
+        self._total = np.zeros((duo.loss.n_outputs, len(q)))
+        self._score = np.zeros((1, len(q)))
+        self._gradient, self._gate_gradient = np.empty_like(self._total), np.empty_like(self._score)
+        self._gate_loss, self._rounds = Logistic(q), 0
+        self._gate, self._cheap = list[Tree](), list[Tree]()
+
+    def to(self, n_rounds: int) -> Pair:
+        """The pair after at least so many rounds."""
+        while self._rounds < n_rounds:
+            self._add_cheap()
+            if self._gated:
+                self._add_gate()
+            self._rounds += 1
+        price = as_float(self._booster.purchases.total)
+        scores = self._duo.base[:, None] + self._total
+        return Pair([*self._gate], [*self._cheap], self._score[0].copy(), scores, price)
+
+    def _add_cheap(self) -> None:
+        duo, gradient, share = self._duo, self._gradient, 1 - self._q
+        duo.loss.gradients(self._total, duo.base, gradient, duo.threads)
+        curvature = duo.loss.curvature(gradient, duo.threads) * share if duo.newton else None
+        gradient *= share
+        for output, part in enumerate(duo.parts(gradient)):
+            tree = self._booster.grow(part, output=output, **duo.leaves(curvature, output))
+            self._booster.add(tree, self._total)
+            self._cheap.append(tree)
+
+    def _add_gate(self) -> None:
+        gradient, q = self._gate_gradient, self._q
+        self._gate_loss.gradients(self._score, np.zeros(1), gradient, self._duo.threads)
+        now = q - gradient  # the gate's probabilities
+        curvature = now * (1 - now) if self._duo.newton else None
+        tree = self._booster.grow(gradient, curvature=curvature)
+        self._booster.add(tree, self._score)
+        self._gate.append(tree)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from worthwhile.columns import Expansion
 from worthwhile.costs import as_floats, budget_quanta
-from worthwhile.estimators.gates._drop import Kept, Trial, deal
+from worthwhile.estimators.gates._drop import Gain, Kept, Trial, deal
 from worthwhile.estimators.gates._shares import average
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Outcome, Policy
@@ -34,6 +34,9 @@ Model = tuple[dict[str, Any], Maker]
 
 SENT_GRID = tuple(np.linspace(0.05, 0.95, 19).round(2).tolist())
 """Shares of the validation rows that a sweep sends on by moving the threshold of a trained gate."""
+
+MODELS_PER_GATE = 1 + len(SENT_GRID)
+"""Models of a sweep that are one gate: as it is, and with its threshold moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,20 +187,27 @@ class Sweep:
     verdicts : list of Verdict
     points : list of dict, what each model was trained with
     makers : list of functions that give its gate and cheap model
+    gain : Gain
+        What cheap models of all rows are expected to be better by than those that were judged.
     """
 
     judge: Judge | Pooled
     verdicts: list[Verdict] = field(default_factory=list)
     points: list[dict[str, Any]] = field(default_factory=list)
     makers: list[Maker] = field(default_factory=list)
+    gain: Gain = field(default_factory=Gain)
 
     @classmethod
     def of(
-        cls, judge: Judge, models: Iterable[Model], advance: Callable[[int], None] = _silently
-    ) -> Sweep:
-        """Judge models, as they are and at other thresholds of their gates; ``advance`` is told of each."""
+        cls, judge: Judge, models: Callable[[Sweep], Iterable[Model]],
+        advance: Callable[[int], None] = _silently,
+    ) -> Sweep:  # fmt: skip
+        """Judge models, as they are and at other thresholds of their gates; ``advance`` is told of each.
+
+        ``models`` are made one by one, and may look at the sweep so far.
+        """
         sweep, known = cls(judge), dict[Maker, list[tuple[float, Verdict]]]()
-        for point, maker in models:
+        for point, maker in models(sweep):
             if maker not in known:  # one maker is one model, by whatever name
                 known[maker] = judge.curve(*maker(), SENT_GRID)
             for threshold, verdict in known[maker]:
@@ -210,6 +220,21 @@ class Sweep:
         self.verdicts.append(verdict)
         self.points.append({**point, "threshold": threshold})
         self.makers.append(partial(maker, threshold=threshold))
+
+    def gain_of_last(self, alike: Callable[[dict[str, Any]], bool]) -> float:
+        """Accuracy that the model judged last, with its threshold moved or not, adds within its bill.
+
+        It is compared with the models before it whose point is ``alike``.
+        """
+        first = len(self.verdicts) - MODELS_PER_GATE
+        before = [self.verdicts[k] for k in range(first) if alike(self.points[k])]
+        score, cost = (
+            np.array([getattr(one, name) for one in before]) for name in ("score", "cost")
+        )
+        return max(
+            one.score - float(np.max(score[cost <= one.cost], initial=-np.inf))
+            for one in self.verdicts[first:]
+        )
 
     def cheapest(self, most: float, with_error: float = np.inf) -> Kept:
         """The cheapest model that loses at most so much; the one that sends everybody loses nothing."""
@@ -236,7 +261,11 @@ class Sweep:
     def _trial(self, models: Sequence[int]) -> Trial:
         right = np.array([self.verdicts[k].right for k in models])
         bill = np.array([self.verdicts[k].bill for k in models])
-        return Trial(right, bill, self.judge.counts, self.judge.existing)
+        kept = np.array([1 - self.verdicts[k].sent for k in models])
+        right = right + self.gain.mean * kept[:, None] * self.judge.counts
+        return Trial(
+            right, bill, self.judge.counts, self.judge.existing, doubt=self.gain.error * kept
+        )
 
     def trace(self, best: int) -> pd.DataFrame:
         """One row per model; thresholds that are one are one."""
@@ -277,11 +306,10 @@ def joined(sweeps: Sequence[Sweep], models: Sequence[Model]) -> Sweep:
     sweep = Sweep(Pooled.of([one.judge for one in sweeps]))
     weights = np.array([np.sum(one.judge.counts) for one in sweeps])
     weights /= np.sum(weights)
-    per_model = len(SENT_GRID) + 1
-    for k in range(len(models) * per_model):
+    for k in range(len(models) * MODELS_PER_GATE):
         threshold = statistics.median(one.points[k]["threshold"] for one in sweeps)
         verdict = _join([one.verdicts[k] for one in sweeps], weights)
-        sweep.add(*models[k // per_model], threshold, verdict)
+        sweep.add(*models[k // MODELS_PER_GATE], threshold, verdict)
     return sweep
 
 

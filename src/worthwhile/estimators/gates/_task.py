@@ -120,6 +120,16 @@ class Task:
             return rows
         return rows[split_rows(len(rows), 1 - most / len(rows), rng, self.codes[rows])[0]]
 
+    def thinned(self, share: float) -> Task:
+        """The same with some of the rows to train on, in proportion from every class."""
+        rng = np.random.default_rng(0)
+        rows, _ = split_rows(len(self.X), 1 - share, rng, self.codes)
+        return replace(
+            self, X=self.X[rows], source=self.source[rows], codes=self.codes[rows],
+            existing=Existing(self.existing.policy, self.existing.proba[rows]),
+            weight=_some(self.weight, rows),
+        )  # fmt: skip
+
     def part(self, train: Ints, held: Ints) -> Task:
         """Some of the rows to train on, some to judge on."""
         proba = self.existing.proba

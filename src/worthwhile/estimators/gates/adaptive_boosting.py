@@ -10,33 +10,60 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.estimators._shared.deprecation import with_old_names
+from worthwhile.estimators._shared.importances import spread_by_feature
 from worthwhile.estimators.boosting.binned_data import BinnedData
 from worthwhile.estimators.boosting.booster import BoosterSettings
 from worthwhile.estimators.gates._base import (
     ADAPT_CONSTRAINTS,
     FEW_SHARES,
+    WITHIN,
     GatedClassifier,
 )
 from worthwhile.estimators.gates._boosted import Chain, Duo, Iterate
-from worthwhile.estimators.gates._judge import Model, Verdict, choose
+from worthwhile.estimators.gates._drop import Gain, further
+from worthwhile.estimators.gates._judge import (
+    MODELS_PER_GATE,
+    Judge,
+    Model,
+    Sweep,
+    Verdict,
+    choose,
+)
 from worthwhile.estimators.gates._shares import average
 from worthwhile.estimators.gates._task import Task
+from worthwhile.policy.encoded import EncodedPolicy
 
-GAMMA_STEPS = (0.3, 0.1, 0.05, 0.03, 0.017, 0.01, 0.003, 0.0003)
+SWEEP_BILLS = (0.03, 0.08, 0.15, 0.25, 0.37, 0.5, 0.7)
+"""Bills of the cheap models of a sweep, as shares of the dearest, which comes after them."""
+
 COARSE_STEPS = (0.2, 0.05, 0.015, 0.003)
-"""Gammas of a sweep, as shares of the one that buys nothing."""
+"""Gammas of a coarse sweep, as shares of the one that buys nothing."""
+
+PROBED_STEPS: tuple[float, ...] = tuple(np.geomspace(0.5, 0.0003, 12).tolist())
+"""Gammas, likewise, at which a sweep that is not coarse looks for these bills."""
+
+USUAL_STEP = 0.003
+"""Gamma with which depths are compared."""
+
+FEWER = 2 / 3
+"""Of the rows that train in a sweep: what fewer of them cost tells what more are worth."""
 
 DEPTHS, COARSE_DEPTHS = (3, 5, 8), (3, 5)
 """Levels of splits that validation rows choose from."""
 
 SWEEP_ITERATIONS = 1
 """Outer iterations per point of a sweep, each of which starts from the point before."""
+
+WORTH_GROWING = 0.002
+"""Accuracy that a model of a sweep must add, within its bill, to what as many rounds gave before it: with less
+it is not grown on."""
 
 ROUNDS, SWEEP_ROUNDS = 100, 300
 """Rounds of one trade-off, and of a sweep that is not coarse, which looks at fewer as well."""
@@ -102,6 +129,8 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         As in :class:`~worthwhile.AdaptiveLinearClassifier`.
     depth_ : int
         Levels of splits of the trees of a sweep.
+    feature_importances_ : float64 array (d,)
+        How much of the spread of the cheap model's scores each feature makes, on rows of ``fit``; they add up to 1.
     n_iter_ : int
         Outer iterations (after a sweep: at most, for each of its models).
 
@@ -134,6 +163,7 @@ class AdaptiveBoostingClassifier(GatedClassifier):
 
     _renamed: ClassVar[dict[str, str]] = {"n_iterations": "max_iter"}
     depth_: int = field(init=False)
+    feature_importances_: npt.NDArray[np.float64] = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GatedClassifier._parameter_constraints,
@@ -180,23 +210,42 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         )  # fmt: skip
 
     def _prepare(self, parts: list[Task]) -> None:
+        """Depth and gammas."""
+        self._ends: dict[float, dict[int, int]] = {}  # rounds of each gamma and share, once known
+        self.depth_ = self._best_depth(parts)
+        self._steps = COARSE_STEPS if parts[0].coarse else self._steps_by_bill(parts[0])
+
+    def _best_depth(self, parts: list[Task]) -> int:
         """The depth of the cheap model that is most often right on validation rows; ties: shallower."""
         if not isinstance(self.max_depth, str):
-            self.depth_ = int(self.max_depth)
-            return
+            return int(self.max_depth)
         depths = COARSE_DEPTHS if parts[0].coarse else DEPTHS
         scores = np.zeros(len(depths))
         n_rounds = self._lengths(coarse=True)[-1]
         for part in parts:
             judge = part.judge()
             with self._duo(part) as duo:
-                nobody, gamma = np.zeros(len(duo.codes)), duo.gamma_max() * GAMMA_STEPS[-2]
+                nobody, gamma = np.zeros(len(duo.codes)), duo.gamma_max() * USUAL_STEP
                 for k, depth in enumerate(depths):
                     settings = self._settings(gamma, depth)
                     pair = duo.grow(nobody, settings, n_rounds, gated=False)
                     verdict = judge(*duo.policies(pair, part.cheap_output))
                     scores[k] += np.sum(verdict.right)
-        self.depth_ = depths[int(np.argmax(scores))]
+        return depths[int(np.argmax(scores))]
+
+    def _steps_by_bill(self, part: Task) -> tuple[float, ...]:
+        """Gammas, as shares of the largest, whose cheap models have bills all over the range."""
+        judge, n_rounds = part.judge(), self._lengths(coarse=False)[0]
+        with self._duo(part) as duo:
+            top, nobody = duo.gamma_max(), np.zeros(len(duo.codes))
+            bills = []
+            for step in PROBED_STEPS:
+                settings = self._settings(top * step, self.depth_)
+                pair = duo.grow(nobody, settings, n_rounds, gated=False)
+                bills.append(judge(*duo.policies(pair, part.cheap_output)).cost)
+        rising = np.maximum.accumulate(bills)
+        logs = np.interp(rising[-1] * np.array(SWEEP_BILLS), rising, np.log(PROBED_STEPS))
+        return (*dict.fromkeys(np.exp(logs).round(6).tolist()), PROBED_STEPS[-1])
 
     def _fit_one(self, task: Task) -> None:
         p_full, gamma, n_rounds = self._number("p_full"), self._number("gamma"), self._most(ROUNDS)
@@ -222,31 +271,75 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         self.point_ = {"p_full": p_full, "gamma": gamma}
         self.trace_ = pd.DataFrame(lines).assign(chosen=np.arange(len(lines)) == best)
 
-    def _models(self, task: Task) -> Iterator[Model]:
+    def _note_importances(self, task: Task) -> None:
+        cheap = self.policy_.cheap
+        trees = (cheap.inner if isinstance(cheap, EncodedPolicy) else cheap).trees  # type: ignore[attr-defined]
+        gains = spread_by_feature(trees, task.X)
+        if task.expansion is not None:
+            made = np.bincount(task.expansion.sources, gains, self.n_features_in_)
+            gains = made.astype(np.float64)
+        self.feature_importances_ = gains
+
+    def _models(self, task: Task, so_far: Sweep | None = None) -> Iterator[Model]:
         """For all gammas and shares, after all their rounds and after fewer."""
-        steps = COARSE_STEPS if task.coarse else GAMMA_STEPS
         with self._duo(task) as duo:
             top = duo.gamma_max()
             # With everybody sent nothing is left to learn: neither ensemble buys anything.
-            yield from self._chain(task, duo, top, (1.0,))
-            for step in steps:
-                yield from self._chain(task, duo, top * step, (0.0, *FEW_SHARES))
+            yield from self._chain(task, duo, (top, 1.0), (1.0,), so_far)
+            for step in self._steps:
+                yield from self._chain(task, duo, (top, step), (0.0, *FEW_SHARES), so_far)
 
     def _chain(
-        self, task: Task, duo: Duo, gamma: float, shares: tuple[float, ...]
-    ) -> Iterator[Model]:
-        """Models of one gamma."""
-        counts, depth = self._lengths(coarse=task.coarse), self.depth_
-        iterations = self._sweep_iterations()
-        chain = Chain(duo, shares, self._settings(gamma, depth), counts[-1], iterations)
+        self, task: Task, duo: Duo, gammas: tuple[float, float], shares: tuple[float, ...],
+        so_far: Sweep | None,
+    ) -> Iterator[Model]:  # fmt: skip
+        """Models of one gamma: a share of the largest.
+
+        The first judge says after how many rounds they have no more to add; all others follow.
+        """
+        counts, depth, gamma = self._lengths(coarse=task.coarse), self.depth_, gammas[0] * gammas[1]
+        ends = self._ends.setdefault(gammas[1], {})
+        chain = Chain(duo, shares, self._settings(gamma, depth), lambda k: ends.get(k, counts[-1]))
         for k, p_full in enumerate(shares):
+            undecided = so_far is not None and k not in ends
             for n_rounds in counts:
-                point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds, "depth": depth}
-                yield point, partial(chain.policies, k, task.cheap_output, n_rounds)
+                if n_rounds <= ends.get(k, counts[-1]):
+                    point = {"p_full": p_full, "gamma": gamma, "rounds": n_rounds, "depth": depth}
+                    maker = partial(chain.policies, k, task.cheap_output, n_rounds)
+                yield point, maker
+                if undecided and k not in ends and n_rounds > counts[0] and not _adds(so_far):
+                    ends[k] = n_rounds
+            if undecided:
+                ends.setdefault(k, counts[-1])
 
     def _count(self, task: Task) -> int:
-        chains = len(COARSE_STEPS if task.coarse else GAMMA_STEPS) * (1 + len(FEW_SHARES))
+        chains = len(self._steps) * (1 + len(FEW_SHARES))
         return (1 + chains) * len(self._lengths(coarse=task.coarse))
+
+    def _gain_of_rows(
+        self, task: Task, parts: list[Task], sweeps: list[Sweep], whole: Sweep
+    ) -> Gain:
+        """By the cheap model of the gamma that would be taken, after fewer rows than in the sweep."""
+        share = float(np.mean([len(part.X) for part in parts])) / len(task.X)
+        factor, counts = further(FEWER * share, share), self._lengths(coarse=parts[0].coarse)
+        if factor == 0.0:
+            return Gain()
+        per_gamma = (1 + len(FEW_SHARES)) * len(counts) * MODELS_PER_GATE
+        best = whole.cheapest(WITHIN).model - len(counts) * MODELS_PER_GATE
+        number = best // per_gamma if best >= 0 else len(self._steps) // 2
+        step = self._steps[number]
+        n_rounds = self._ends[step][0]
+        place = len(counts) * MODELS_PER_GATE + number * per_gamma
+        place += counts.index(n_rounds) * MODELS_PER_GATE
+        fewer = []
+        for part, sweep in zip(parts, sweeps, strict=True):
+            assert isinstance(sweep.judge, Judge)
+            with self._duo(part.thinned(FEWER)) as duo:
+                settings = self._settings(duo.gamma_max() * step, self.depth_)
+                pair = duo.grow(np.zeros(len(duo.codes)), settings, n_rounds, gated=False)
+                fewer.append(sweep.judge(*duo.policies(pair, part.cheap_output)).right)
+        more = whole.verdicts[place].right
+        return Gain.between(np.concatenate(fewer), more, whole.judge.counts, factor)
 
     def _most(self, usual: int) -> int:
         """Rounds, where those that are usual stand for "auto"."""
@@ -257,11 +350,15 @@ class AdaptiveBoostingClassifier(GatedClassifier):
         shares, usual = (COARSE_LENGTHS, ROUNDS) if coarse else (LENGTHS, SWEEP_ROUNDS)
         return sorted({max(1, int(share * self._most(usual))) for share in shares})
 
-    def _sweep_iterations(self) -> int:
-        return min(int(self.max_iter), SWEEP_ITERATIONS)
-
     @property
     def n_iter_(self) -> int:
         """Outer iterations: a line of the trace each, but after a sweep."""
         self._check_fitted()
-        return len(self.trace_) if "iteration" in self.trace_ else self._sweep_iterations()
+        return len(self.trace_) if "iteration" in self.trace_ else SWEEP_ITERATIONS
+
+
+def _adds(so_far: Sweep | None) -> bool:
+    """Whether the model judged last adds to those before it of no more rounds."""
+    assert so_far is not None
+    rounds = so_far.points[-1]["rounds"]
+    return so_far.gain_of_last(lambda point: point["rounds"] <= rounds) >= WORTH_GROWING

@@ -21,7 +21,7 @@ from worthwhile.estimators.gates._base import (
     SHARES,
     GatedClassifier,
 )
-from worthwhile.estimators.gates._judge import Maker, Model
+from worthwhile.estimators.gates._judge import Maker, Model, Sweep
 from worthwhile.estimators.gates._linear_alternate import (
     AlternationSettings,
     Distance,
@@ -215,7 +215,7 @@ class AdaptiveLinearClassifier(GatedClassifier):
             lines.append({"iteration": number + 1, **line, **verdict.row()})
         return pd.DataFrame(lines)
 
-    def _models(self, task: Task) -> Iterator[Model]:
+    def _models(self, task: Task, so_far: Sweep | None = None) -> Iterator[Model]:
         """The path in gamma for all shares, then refits of the supports that it found."""
         self.n_iter_ = self.max_iter
         settings = self._settings()

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from worthwhile.estimators._shared.proximal import PricePenalty
 from worthwhile.estimators.gates._base import GatedClassifier
-from worthwhile.estimators.gates._judge import Maker, Model
+from worthwhile.estimators.gates._judge import Maker, Model, Sweep
 from worthwhile.estimators.gates._linear_alternate import (
     MOST_CUTS,
     Fit,
@@ -129,7 +129,7 @@ class L1GateClassifier(GatedClassifier):
         self.point_ = {"C": C, "correct_weight": weight}
         self.trace_ = pd.DataFrame([task.training_judge()(gate, cheap).row()])
 
-    def _models(self, task: Task) -> Iterator[Model]:
+    def _models(self, task: Task, so_far: Sweep | None = None) -> Iterator[Model]:
         """Every support that a strength and a number of features give, with every weight."""
         weights = (*(WEIGHT_STEPS[::3] if task.coarse else WEIGHT_STEPS), np.inf)
         cuts, known = COARSE_CUTS if task.coarse else MOST_CUTS, dict[frozenset[int], list[Maker]]()

@@ -7,6 +7,7 @@
   ``_cstc_level``; ``_cstc_refit`` makes of it a tree that is walked.
 - **Cost-weighted l1**, a comparator: ``cost_weighted_l1`` on the path of ``_l1_path``.
 - **Cronus** (Chen et al. 2012): ``cascade``, with ``_cascade_stages``, on CSTC's solver.
+- ``_lam_choice`` is what "auto" means for CSTC and Cronus.
 - ``_base`` is how ASTC and CSTC train; ``_targets`` and ``_prune`` serve all: coded targets,
   validation, cutting splits that do not help.
 """

@@ -12,7 +12,6 @@ import pandas as pd
 from sklearn.base import clone
 
 from worthwhile.costs import Costs
-from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.validation import code_labels
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
@@ -80,22 +79,9 @@ class LinearTreeBase(TrainingParameters, CostAware, ABC):
         }
         return type(self)(**params)
 
+    @abstractmethod
     def _settle(self, X: Any, y: Any, weight: Any) -> None:
         """Set the trade-off to be used: as given, or for "auto" chosen on rows held out."""
-        (name,) = self.trade_off_parameters
-        point = {name: getattr(self, name)}
-        if isinstance(point[name], str):
-            point = choose_point(self._quick(), self._auto_points(X, y, weight), X, y, weight)
-        for key, value in point.items():
-            setattr(self, f"{key}_", value)
-
-    @abstractmethod
-    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
-        """Trade-offs that "auto" chooses from."""
-
-    def _quick(self) -> Any:
-        """What is fitted to choose among them."""
-        return self
 
     @abstractmethod
     def _learn(

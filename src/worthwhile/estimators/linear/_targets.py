@@ -26,10 +26,6 @@ FEW_FITS = 48
 """Models whose bills make a grid of ``lam``, at most."""
 
 
-AUTO_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0003)
-"""What a feature of mean price costs, in units of the variance, where ``lam`` is chosen."""
-
-
 @dataclass(frozen=True)
 class Targets:
     """What linear models are fitted to, and how to read their outputs.
@@ -181,11 +177,3 @@ def lam_points(
         top *= 10.0
     start = [top, *(usual * s for s in (1.0, 0.1, 0.01, 0.001) if usual * s < top), 1e-6 * usual]
     return [{"lam": float(f"{lam:.6g}")} for lam in covering(bill, start, FEW_FITS)]
-
-
-def auto_lams(costs: Costs) -> list[dict[str, Any]]:
-    """Values of ``lam`` that "auto" chooses from: a feature of mean price costs from 1 to nearly 0."""
-    if costs.total == 0.0:
-        return [{"lam": 0.0}]
-    usual = costs.n_features / costs.total
-    return [{"lam": float(f"{usual * share:.6g}")} for share in AUTO_SHARES]

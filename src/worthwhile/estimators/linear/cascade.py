@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -19,9 +19,8 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core.linear import moments as mo
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.core.trees import Trees
-from worthwhile.estimators._shared.covering import mean_bill, sample
+from worthwhile.estimators._shared.covering import sample
 from worthwhile.estimators._shared.deprecation import once, with_old_names
-from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAwareClassifier
@@ -41,7 +40,8 @@ from worthwhile.estimators.linear._cstc_fit import dense_start
 from worthwhile.estimators.linear._cstc_objective import BLOCK_ROWS, Topology
 from worthwhile.estimators.linear._cstc_refit import standardise, to_tree
 from worthwhile.estimators.linear._cstc_solver import State, solve_block, start
-from worthwhile.estimators.linear._targets import auto_lams, calibrate, class_targets, lam_points
+from worthwhile.estimators.linear._lam_choice import choose_lam
+from worthwhile.estimators.linear._targets import calibrate, class_targets, lam_points
 from worthwhile.policy.cascade import CascadePolicy
 from worthwhile.policy.linear_tree import LinearTree
 from worthwhile.policy.trees import TreePolicy
@@ -74,9 +74,9 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
     n_stages : int, default=4
         Stages of the cascade; 1 re-weighs the trees and drops those not worth their price.
     lam : number or "auto", default="auto"
-        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
-        seven numbers the one with the cheapest cascade within one standard error of the best, on rows
-        held out.
+        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto":
+        the cheapest cascade within one standard error of the best, on rows held out, of some whose
+        mean bills leave no holes.
     rho : number, default=0.0001
         Weight of the l1 term.
     costs : Costs, mapping or array, optional
@@ -216,8 +216,7 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         if not isinstance(self.lam, str):
             return float(self.lam)
         quick = clone(self).set_params(max_iter=min(int(self.max_iter), ROUNDS))
-        points = auto_lams(self._costs_for(X))
-        return float(choose_point(quick, points, X, y, weight, fit_all=_one_ground)["lam"])
+        return choose_lam(quick, (quick._by_lam, self._by_lam), self._costs_for(X), X, y, weight)
 
     def fit_path(
         self,
@@ -241,14 +240,8 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         -------
         list of CascadeClassifier, fitted, in the order of ``lams``
         """
-        ground = self._prepare(X, y, sample_weight, grades)
-        fitted = []
-        for lam in lams:
-            model = copy.copy(self).set_params(lam=lam)
-            model._validate_params()
-            model.lam_ = float(lam)
-            fitted.append(model._train(ground))
-        return fitted
+        fit = self._by_lam(X, y, sample_weight, grades)
+        return [fit(lam) for lam in lams]
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any, grades: Any) -> Ground:
         """Check everything and grow the trees."""
@@ -384,24 +377,26 @@ class CascadeClassifier(ClassParameters, TrainingParameters, CostAwareClassifier
         costs = self._costs_for(X)
         if y is None:
             return lam_points(None, costs)
+        some = sample(X, y)
+        fit = self._by_lam(*some)
+        return lam_points(lambda lam: float(fit(lam).cost(some[0]).mean()), costs)
+
+    def _by_lam(
+        self, X: Any, y: Any, sample_weight: Any = None, grades: Any = None
+    ) -> Callable[[float], CascadeClassifier]:
+        """The cascade of some rows, by ``lam``; all share the trees."""
         probe = copy.copy(self)
-        ground = probe._prepare(*sample(X, y), None, None)
+        ground = probe._prepare(X, y, sample_weight, grades)
 
-        def bill(lam: float) -> float:
+        def fit(lam: float) -> CascadeClassifier:
             model = copy.copy(probe).set_params(lam=lam)
-            model.lam_ = lam
-            return mean_bill(model._train(ground)._inner_policy, ground.X)
+            model._validate_params()
+            model.lam_ = float(lam)
+            return model._train(ground)
 
-        return lam_points(bill, costs)
+        return fit
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _one_ground(
-    estimator: CascadeClassifier, points: Any, X: Any, y: Any, **more: Any
-) -> list[CascadeClassifier]:
-    """All trade-offs over the same trees."""
-    return estimator.fit_path(X, y, [point["lam"] for point in points], **more)

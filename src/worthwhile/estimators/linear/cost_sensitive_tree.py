@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from worthwhile.costs import Costs
-from worthwhile.estimators._shared.covering import bill_of, sample
+from worthwhile.estimators._shared.covering import bill_of, sample, seeded
 from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators.linear._astc_inputs import TreeInputs
 from worthwhile.estimators.linear._base import (
@@ -20,8 +20,9 @@ from worthwhile.estimators.linear._base import (
     LinearTreeRegressor,
 )
 from worthwhile.estimators.linear._cstc_fit import CstcSettings, fit_tree, price_terms
+from worthwhile.estimators.linear._lam_choice import choose_lam
 from worthwhile.estimators.linear._prune import prune
-from worthwhile.estimators.linear._targets import Targets, auto_lams, lam_points
+from worthwhile.estimators.linear._targets import Targets, lam_points
 from worthwhile.policy.linear_tree import LinearTreePolicy
 from worthwhile.policy.linear_tree_inputs import TreeInputsPolicy
 
@@ -96,11 +97,14 @@ class _CostSensitiveTree(LinearTreeBase):
         self.shares_ = ended / ended[0]
         return policy
 
-    def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
-        return auto_lams(self._costs_for(X))
-
-    def _quick(self) -> Any:
-        return clone(self).set_params(max_iter=min(int(self.max_iter), FEW_ROUNDS))
+    def _settle(self, X: Any, y: Any, weight: Any) -> None:
+        if not isinstance(self.lam, str):
+            self.lam_ = self.lam
+            return
+        plain = seeded(self)
+        quick = clone(plain).set_params(max_iter=min(int(self.max_iter), FEW_ROUNDS))
+        fitters = _fitter(quick), _fitter(plain)
+        self.lam_ = choose_lam(quick, fitters, self._costs_for(X), X, y, weight)
 
     def trade_off_grid(self, X: Any, y: Any = None) -> list[dict[str, Any]]:
         """Values of ``lam`` from one that buys next to nothing on, by bisection on the mean bill."""
@@ -108,6 +112,15 @@ class _CostSensitiveTree(LinearTreeBase):
         # Every level has a loss, and the norm over a path of equal nodes grows with its root.
         bill = None if y is None else bill_of(self, *sample(X, y, most=FEW_ROWS), "lam")
         return lam_points(bill, costs, dearest=float(np.sqrt(self.max_depth)))
+
+
+def _fitter(estimator: Any) -> Any:
+    """A function from rows to one from ``lam`` to the tree of these rows."""
+
+    def fitter(X: Any, y: Any, **more: Any) -> Any:
+        return lambda lam: clone(estimator).set_params(lam=lam).fit(X, y, **more)
+
+    return fitter
 
 
 @with_old_names
@@ -125,9 +138,9 @@ class CostSensitiveTreeClassifier(LinearTreeClassifier, _CostSensitiveTree):
     Parameters
     ----------
     lam : number or "auto", default="auto"
-        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto": of
-        seven numbers the one with the cheapest tree within one standard error of the best, on rows
-        held out.
+        Loss (in units of the variance of the +-1 labels) that one unit of price is worth. "auto":
+        the cheapest tree within one standard error of the best, on rows held out, of some whose
+        mean bills leave no holes.
     costs : Costs, mapping or array, optional
         Prices of the features; None means 1 each.
     rho : number, default=0.0001

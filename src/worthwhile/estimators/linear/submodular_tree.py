@@ -18,6 +18,7 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import MOST_QUANTA, Costs, budget_quanta
 from worthwhile.estimators._shared.covering import bill_of, covering, few_covering, present, sample
 from worthwhile.estimators._shared.deprecation import with_old_names
+from worthwhile.estimators._shared.held_out_choice import choose_point
 from worthwhile.estimators.linear._astc_certificate import certificate_frame
 from worthwhile.estimators.linear._astc_grow import AstcSettings, Problem, as_tree, grow
 from worthwhile.estimators.linear._astc_inputs import TreeInputs
@@ -134,6 +135,7 @@ class _SubmodularTree(LinearTreeBase):
         )
 
     def _auto_points(self, X: Any, y: Any, weight: Any) -> list[dict[str, Any]]:
+        """Trade-offs that "auto" chooses from."""
         costs = self._costs_for(X)
         levels = self.max_depth if self.budget_per == "node" else 1
         start = dict.fromkeys([*geometric_budgets(costs, levels, AUTO_POINTS), costs.total])
@@ -146,7 +148,10 @@ class _SubmodularTree(LinearTreeBase):
 
     def _settle(self, X: Any, y: Any, weight: Any) -> None:
         self.routing_ = ROUTINGS[0] if self.routing == "auto" else self.routing
-        super()._settle(X, y, weight)
+        self.budget_ = self.budget
+        if isinstance(self.budget, str):
+            point = choose_point(self._quick(), self._auto_points(X, y, weight), X, y, weight)
+            self.budget_, self.routing_ = point["budget"], point["routing"]
 
     def _quick(self) -> Any:
         return clone(self).set_params(certify=False)

@@ -1,4 +1,4 @@
-"""The eight methods of the ranking benchmark: each yields points of NDCG@5 and mean bill.
+"""The methods of the ranking panel: each yields points of NDCG@5 and mean bill.
 
 Everything is trained on training documents and measured on validation documents, by which settings
 are chosen, and on test documents, which are only reported.
@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from worthwhile import (
-    BudgetedForestClassifier,
     CascadeClassifier,
     Costs,
     EarlyExitRegressor,
     FeatureSubsets,
     GreedyMiserRegressor,
-    SubmodularTreeRegressor,
 )
 from worthwhile.metrics import irrelevant_weight, ndcg_at_k, replicate_irrelevant
 
@@ -83,6 +81,8 @@ class Problem:
     """Rounds from one exit to the next."""
     shares: tuple[float, ...] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.5, 2.5)
     """Thresholds of Early Exit, in standard deviations of the score."""
+    alone: bool = False
+    """Whether only stage-wise regression and Greedy Miser by itself are asked for."""
     weight: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ def best_round(model: GreedyMiserRegressor, held: Documents) -> tuple[GreedyMise
 
 def booster(problem: Problem, depth: int = 3) -> GreedyMiserRegressor:
     return GreedyMiserRegressor(
-        costs=problem.costs, preset="paper", n_rounds=problem.rounds, max_depth=depth
+        costs=problem.costs, preset="paper", n_rounds=problem.rounds, max_depth=depth, n_jobs=1
     )
 
 
@@ -172,6 +172,8 @@ def plain_trees(problem: Problem, quick: bool) -> Iterator[Point]:
     whole, _ = best_round(booster(problem).fit(train.X, train.y, problem.weight), held)
     setting = f"{whole.n_rounds_} trees"
     yield pointwise(problem, "stage-wise regression", setting, whole)
+    if problem.alone:
+        return
     prices = sorted({float(p) for p in problem.costs.prices.values()})
     # The paper's caps are four of seven prices, the last of them all features; else, quartiles.
     caps = [1, 20, 100] if prices[-1] == 200 else np.quantile(prices, [0.25, 0.5, 0.75])
@@ -196,10 +198,12 @@ def miser(problem: Problem, quick: bool) -> Iterator[Point]:
         setting = f"lam={10**power:.2g} of most"
         alone = pointwise(problem, "Greedy Miser", setting, cut)
         yield alone
+        if problem.alone:
+            continue
         # A threshold so large that nobody leaves is one of the combination's settings, too.
         yield replace(alone, method="Greedy Miser + Early Exit", setting=f"{setting}, s=inf")
         spread = float(np.std(cut.predict(held.X)))
-        for share in (0.6, 1.0, 1.3, 1.5, 1.8, 2.3, 3.0, 5.0):
+        for share in (0.6, 1.0, 1.5, 2.3):
             both = f"{setting}, s={share:g} sd"
             yield with_exits(problem, "Greedy Miser + Early Exit", both, cut, share * spread)
 
@@ -213,8 +217,9 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     dear = problem.costs.n_features / float(problem.costs.total)
     lams = dear * np.logspace(*problem.chain, 3 if quick else 5)
     model = CascadeClassifier(
-        3, costs=problem.costs, n_rounds=trees.n_rounds_, max_depth=2, max_iter=20
-    )
+        3, rho=1e-4, tau=0.2, anchor=10.0, costs=problem.costs, n_rounds=trees.n_rounds_, max_depth=2,
+        max_iter=20, n_jobs=1,
+    )  # fmt: skip
     path = model.fit_path(train.X, relevant, lams.tolist(), problem.weight, grades=train.y)
     weight = irrelevant_weight(held.y, held.times)
     for found in path:
@@ -222,47 +227,6 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
             moved = found.at(leaving=leaving, X=held.X, sample_weight=weight)
             setting = f"lam={found.lam:.2g}, {leaving:.0%} leave a stage"
             yield pointwise(problem, "Cronus", setting, moved, moved.decision_function)
-
-
-def astc(problem: Problem, quick: bool) -> Iterator[Point]:
-    """Trees of linear models."""
-    train, total = problem.train, float(problem.costs.total)
-    shares = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3)[:: 2 if quick else 1]
-    for budget in sorted({max(1.0, share * total) for share in shares}):
-        for depth in (1, 4):
-            model = SubmodularTreeRegressor(budget=budget, max_depth=depth, costs=problem.costs)
-            model.fit(train.X, train.y.astype(float), sample_weight=problem.weight)
-            setting = f"depth {depth}, budget={budget:.3g} a node"
-            yield pointwise(problem, "ASTC", setting, model)
-
-
-def budget_rf(problem: Problem, quick: bool) -> Iterator[Point]:
-    """Forests; the score is the expected grade by the class weights in the leaves."""
-    train = problem.train
-    wide = train.X.shape[1] > 100
-    trees = 6 if quick or wide else 40
-    for share in (0.0005, 0.003) if wide else (0.0001, 0.0005, 0.003):
-        # The threshold counts documents of a class: a share of them means the same on all sets.
-        alpha = share * float(problem.weight.sum())
-        forest = BudgetedForestClassifier(
-            costs=problem.costs,
-            n_trees=trees,
-            random_state=0,
-            alpha=alpha,
-            bootstrap=True,
-            price_power=1.0,
-        ).fit(train.X, train.y, sample_weight=problem.weight)
-        bills = forest.trace_["cost"].to_numpy()
-        for kept in (1, 2, 5, 10, 20, 40):
-            if kept > len(bills):
-                continue
-            model = forest.at(budget=float(bills[kept - 1]))
-
-            def expected(X, model=model):
-                return model.predict_proba(X) @ model.classes_.astype(float)
-
-            setting = f"alpha={alpha:.3g}, {kept} trees"
-            yield pointwise(problem, "BudgetRF", setting, model, expected)
 
 
 def mean_point(points: Sequence[Point]) -> Point:
@@ -280,11 +244,5 @@ def mean_point(points: Sequence[Point]) -> Point:
     )
 
 
-METHODS = {
-    "plain": plain_trees,
-    "miser": miser,
-    "Cronus": cronus,
-    "ASTC": astc,
-    "BudgetRF": budget_rf,
-}
+METHODS = {"plain": plain_trees, "miser": miser, "Cronus": cronus}
 """What can be run by itself."""
