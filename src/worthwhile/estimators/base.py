@@ -20,7 +20,7 @@ from worthwhile.estimators._shared.calibrated_fit import check_calibrate, fit_ca
 from worthwhile.estimators._shared.deciding import Deciding
 from worthwhile.estimators._shared.deprecation import present_names
 from worthwhile.estimators._shared.encoding import Encoding
-from worthwhile.estimators._shared.importances import importances
+from worthwhile.estimators._shared.importances import NoGains, importances
 from worthwhile.estimators._shared.promises import Promising
 from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader, refuse_to_train
@@ -152,16 +152,8 @@ class CostAware(Promising, Deciding, TableReader):
         ).raw
         return self.policy_.output.predict(raw)
 
-    if not TYPE_CHECKING:  # where it would say that every attribute exists
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "feature_importances_":
-                raise AttributeError(
-                    f"this {type(self).__name__} has no feature_importances_: they are known of fitted ensembles of "
-                    "trees, as long as these are whole. importances(X) tells for every model what its features cost "
-                    "and change."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # classes that have them say of which type
+        feature_importances_ = NoGains()
 
     def importances(self, X: Any) -> pd.DataFrame:
         """What each feature is worth on some rows, in money and, for trees, in what it changes.

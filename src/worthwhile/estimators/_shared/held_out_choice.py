@@ -110,7 +110,8 @@ def divided(
         )
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     if validation is not None:
-        return [Part((X, y), validation, weights, np.ones(len(validation[1])))]
+        judge = tuple(indexable(*validation))
+        return [Part((X, y), judge, weights, np.ones(len(judge[1])))]
     given = getattr(estimator, "class_weight", None)
     count = read_weight(sample_weight, y, given, np.asarray(y))
     parts = []

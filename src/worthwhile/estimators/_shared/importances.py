@@ -21,6 +21,24 @@ SAMPLE = 2048
 """Rows, evenly spaced, on which gains of splits are added up, at most."""
 
 
+class NoGains:
+    """In the place of ``feature_importances_``, says where to look; a fit that has some covers it.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     feature_importances_ = NoGains()
+    >>> hasattr(Model(), "feature_importances_")
+    False
+    """
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        raise AttributeError(
+            f"this {owner.__name__} has no feature_importances_: they are known of fitted ensembles of trees, as long "
+            "as these are whole. importances(X) tells for every model what its features cost and change."
+        )
+
+
 def importances(
     costs: Costs, acquired: npt.NDArray[np.bool_], policy: Any, X: npt.NDArray[Any]
 ) -> pd.DataFrame:
