@@ -218,7 +218,7 @@ def cronus(problem: Problem, quick: bool) -> Iterator[Point]:
     lams = dear * np.logspace(*problem.chain, 3 if quick else 5)
     model = CascadeClassifier(
         3, rho=1e-4, tau=0.2, anchor=10.0, costs=problem.costs, n_rounds=trees.n_rounds_, max_depth=2,
-        max_iter=20, n_jobs=1,
+        max_iter=20, preset="paper", n_jobs=1,
     )  # fmt: skip
     path = model.fit_path(train.X, relevant, lams.tolist(), problem.weight, grades=train.y)
     weight = irrelevant_weight(held.y, held.times)

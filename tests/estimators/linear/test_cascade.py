@@ -82,9 +82,8 @@ def test_objective_never_rises():
 
 def test_one_stage_without_prices_is_least_squares_on_the_trees():
     X, y = problem()
-    model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=0.0, n_rounds=6, min_samples_leaf=5).fit(
-        X, y
-    )
+    shape = {"anchor": 0.0, "n_rounds": 6, "min_samples_leaf": 5}
+    model = CascadeClassifier(1, lam=0.0, rho=0.0, preset="paper", **shape).fit(X, y)
     booster = GreedyMiserClassifier(n_rounds=6, max_depth=3, min_samples_leaf=5, newton=False)
     booster.fit(X, y)
     trees = apart(booster.policy_.trees)
@@ -99,10 +98,25 @@ def test_a_strong_anchor_gives_the_booster_back():
     X, y = problem()
     shape = {"min_samples_leaf": 5, "max_depth": 2}
     booster = GreedyMiserClassifier(n_rounds=12, newton=False, **shape).fit(X, y)
-    model = CascadeClassifier(1, lam=0.0, rho=0.0, anchor=1e9, n_rounds=12, **shape).fit(X, y)
+    model = CascadeClassifier(
+        1, lam=0.0, rho=0.0, anchor=1e9, n_rounds=12, preset="paper", **shape
+    ).fit(X, y)
     ours, theirs = model.decision_function(X), booster.decision_function(X)
     assert abs(ours).max() < MOST * model.policy_.scale
     assert np.corrcoef(ours, theirs)[0, 1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_cheap_trees_are_there_for_early_stages_unless_as_in_the_paper():
+    X, y = problem()
+    prices = np.array([1.0] * (X.shape[1] - 1) + [200.0])
+    how = {**SMALL, "costs": prices}
+    ours, paper = CascadeClassifier(2, **how), CascadeClassifier(2, preset="paper", **how)
+    grown, blind = (model._prepare(X, y, None, None).trees for model in (ours, paper))
+    n = blind.n_trees
+    assert n == SMALL["n_rounds"] < grown.n_trees
+    np.testing.assert_array_equal(grown.first(n).threshold, blind.threshold)
+    cheap = grown.between(n, grown.n_trees)
+    assert prices[cheap.features].max() == 1.0
 
 
 def test_thresholds_let_the_wanted_share_leave():

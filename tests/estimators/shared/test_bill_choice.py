@@ -69,6 +69,16 @@ def test_what_buys_nothing_in_earnest_is_not_taken():
     assert found == 10.0
 
 
+def test_of_equal_bills_one_that_buys_in_earnest_is_found():
+    y = np.arange(300) % 2
+    X = y[:, None].astype(float)
+    values = [1.0, 2.0, 3.0]
+    cover = lambda bill: [value for value in values if bill(value) is not None]  # noqa: E731
+    fitter = lambda X, y, **more: lambda value: _Made(5.0, 0.9)  # noqa: E731
+    in_earnest = lambda X, y, **more: lambda value: _Made(0.0 if value > 1 else 5.0, 0.9)  # noqa: E731
+    assert choose_by_bill(CascadeClassifier(), fitter, cover, X, y, in_earnest=in_earnest) == 1.0
+
+
 def test_few_models_cover_the_bills_from_next_to_nothing_on():
     costs = GreedyMiserClassifier(costs=[1, 1, 50, 50]).fit(*_rows()).costs_
     bill = lambda lam: 102.0 / (1 + (20 * lam) ** 2)  # noqa: E731

@@ -101,7 +101,8 @@ def _look(fitter: Fitter, cover: Cover, part: Part, errors: Any) -> list[_Seen]:
         warnings.simplefilter("ignore", WorthwhileWarning)
         fit = fitter(*part.rows, **part.more)
         cover(bill)
-    return sorted(known.values(), key=lambda one: (one.bill, one.value))
+    # Of equal bills the largest value first: what comes after it is never cheaper on other rows.
+    return sorted(known.values(), key=lambda one: (one.bill, -one.value))
 
 
 def _nearest(curve: Sequence[_Seen], bill: float) -> int:

@@ -23,6 +23,12 @@ from worthwhile.policy.trees import TreePolicy
 
 Floats = npt.NDArray[np.float64]
 
+CHEAP = (0.05, 0.3)
+"""Shares of the price of everything within which trees for early stages stay."""
+
+LAMS, LEAST = 10, 1e-4
+"""Values of ``lam`` tried for that, down to so much of the one that buys nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ground:
@@ -48,6 +54,22 @@ def apart(trees: Trees) -> Trees:
     """The same trees, each with an output of its own."""
     n = trees.n_trees
     return replace(trees, output=np.arange(n, dtype=np.int32), base=np.zeros(max(n, 1)))
+
+
+def cheap_trees(booster: Any, X: Any, y: Any, weight: Floats | None, total: float) -> list[Trees]:
+    """Trees for the early stages: of two boosters with prices that stay within a share of all of them.
+
+    ``booster`` is a Greedy Miser with prices, not fitted; ``total`` is the price of everything.
+    """
+    top = booster.lam_max(X, y, weight)
+    if top == 0.0:
+        return []
+    lams = np.geomspace(top / 2, top * LEAST, LAMS)
+    models = booster.fit_path(X, y, lams.tolist(), weight)
+    bills = [float(np.mean(model.cost(X))) for model in models]
+    within = [[k for k, bill in enumerate(bills) if bill <= share * total] for share in CHEAP]
+    found = dict.fromkeys(max(fits, key=lambda k: bills[k]) for fits in within if fits)
+    return [models[k].policy_.trees for k in found if bills[k] > 0.0]
 
 
 def price_terms(trees: Trees, costs: Costs) -> tuple[Floats, Floats]:
