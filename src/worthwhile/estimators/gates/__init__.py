@@ -1,7 +1,8 @@
 """A gate and a cheap model in front of an existing one: ADAPT (Nan, Saligrama 2017).
 
 1. ``_existing`` reads the model that is there, ``_unseen`` asks copies of it about rows that it knows
-   too well; ``_task`` holds the rows, and folds of them; ``_base`` is what all gated classifiers share.
+   too well; ``_task`` holds the rows, and folds of them; ``_reading`` makes one of what is given, ``_base`` is what
+   all gated classifiers share.
 2. ``_shares`` says who should go to the existing model if rows could be sent one by one (the
    q-steps).
 3. ``adaptive_linear``: ADAPT-LIN and LSTSQ alternate (``_linear_alternate``) between shares and

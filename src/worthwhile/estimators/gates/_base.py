@@ -1,4 +1,4 @@
-"""What the gated classifiers share: reading data, judging models, choosing under a budget, reports."""
+"""What the gated classifiers share: judging models, choosing under a budget, reports, files."""
 
 from __future__ import annotations
 
@@ -16,37 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from worthwhile._progress import progress
-from worthwhile.columns import Columns
-from worthwhile.columns.table import dense
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
-from worthwhile.estimators._shared.validation import read_validation
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
-from worthwhile.estimators.base import CostAware, CostAwareClassifier
 from worthwhile.estimators.gates._drop import Gain
-from worthwhile.estimators.gates._existing import (
-    Existing,
-    default_existing,
-    read_existing,
-    read_proba,
-)
 from worthwhile.estimators.gates._judge import Model, Sweep, choose, joined
+from worthwhile.estimators.gates._reading import TaskReader
 from worthwhile.estimators.gates._report import report
 from worthwhile.estimators.gates._saving import LEAST_SAVING, reason
 from worthwhile.estimators.gates._task import COARSE_ROWS, Task
-from worthwhile.estimators.gates._unseen import Unseen, ask_unseen
 from worthwhile.estimators.priced.priced_model import PricedModel
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.policy.base import Policy
-from worthwhile.policy.encoded import EncodedPolicy
 from worthwhile.policy.gate import GatePolicy
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 WITHIN, AT_MOST = 0.01, 0.015
 """Accuracy that a gate may be expected to lose where nothing says how much, and with a standard error."""
@@ -69,7 +53,7 @@ ADAPT_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 @dataclass(eq=False, repr=False)
-class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, ABC):
+class GatedClassifier(ClassParameters, TrainingParameters, TaskReader, ABC):
     """Base of the classifiers with a gate, a cheap model and an existing one."""
 
     policy_: GatePolicy = field(init=False)
@@ -340,82 +324,6 @@ class GatedClassifier(ClassParameters, TrainingParameters, CostAwareClassifier, 
         # Copies in files hold the model; the sweep, with its rows, stays here.
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_swept"}
-
-    def _read_task(
-        self, data: tuple[Any, Any, Any, Any], validation: Any, *, swept: bool
-    ) -> tuple[Task, np.random.Generator]:
-        """Check the data, make or read the existing model; and where folds come from."""
-        X, source, codes, weight, proba = self._read_rows(*data)
-        costs, encoding = self._costs_for(data[0]), self._encoding
-        expansion = None if encoding is None else encoding.expansion
-        made_costs = costs if encoding is None else encoding.made_costs
-        if encoding is not None:
-            # The composite buys the user's columns; what its parts make of them is theirs.
-            self._encoding = encoding = replace(encoding, expansion=None)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        unseen = Unseen()
-        if swept and proba is None and self.existing is not None and self.out_of_fold:
-            columns = None if encoding is None else encoding.columns
-            said = read_existing(self.existing, costs, self.classes_, source, None, columns).proba
-            # A frame as it came, for models that know columns by name; unless rows were left out of it.
-            named = hasattr(data[0], "columns") and len(data[0]) == len(codes)
-            if named or encoding is None:
-                table = data[0] if named else X
-                unseen = ask_unseen(self.existing, table, codes, said, seed)
-            proba = unseen.proba
-        held = None if validation is None else read_validation(self, validation, dtype=np.float64)
-        if self.existing is None:
-            existing = default_existing(
-                X, codes, self.classes_, made_costs, seed, self.n_jobs, weight
-            )
-            if expansion is not None:
-                forest = existing.policy
-                encoded = EncodedPolicy(costs, forest.output, expansion, forest)
-                existing = Existing(encoded, existing.proba)
-            if proba is not None:
-                existing = Existing(existing.policy, proba)
-        else:
-            columns = None if encoding is None else encoding.columns
-            existing = read_existing(self.existing, costs, self.classes_, source, proba, columns)
-        task = Task(
-            X, source, codes, made_costs, self.classes_, existing, weight, expansion, unseen, held
-        )
-        return task, np.random.default_rng([seed, 0])
-
-    def _given_costs(self) -> Any:
-        """Without prices of their own, composites take those that the existing model carries."""
-        existing = self.existing
-        if self.costs is None and isinstance(existing, CostAware) and hasattr(existing, "policy_"):
-            return existing.policy_.costs
-        return self.costs
-
-    def _read_rows(
-        self, X: Any, y: Any, sample_weight: Any, existing_proba: Any
-    ) -> tuple[Floats, Floats, Ints, Floats | None, Floats | None]:
-        """Rows, as made and as they came, codes, weights, and out-of-fold probabilities.
-
-        A row without weight is not there.
-        """
-        given = X
-        X, y, _ = self._read_training(X, y, weight=sample_weight)
-        source = X if self._encoding is None else self._encoding.columns.read(dense(given))
-        codes, proba = self._read_labels(y), None
-        weight = read_weight(sample_weight, X, self.class_weight, y)
-        if existing_proba is not None:
-            proba = read_proba(existing_proba, len(X), len(self.classes_), "existing_proba")
-        weight, X, source, codes, proba = drop_weightless(weight, X, source, codes, proba)
-        lost = np.setdiff1d(np.arange(len(self.classes_)), codes)
-        if len(lost):
-            raise ValueError(
-                f"sample_weight is 0 for every row of class {self.classes_[lost[0]]!r}: give one of "
-                "them a weight, or leave these rows out."
-            )
-        return X, source, codes, weight, proba
-
-    def _learn_columns(self, X: Any) -> Columns | None:
-        """As the existing model reads them, where it knows."""
-        known = getattr(getattr(self.existing, "policy_", None), "columns", None)
-        return known if known is not None else super()._learn_columns(X)
 
     # What the gate does --------------------------------------------------------------------------
 
