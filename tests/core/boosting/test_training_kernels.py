@@ -57,12 +57,9 @@ def test_packed_histograms_count_and_add(seed, n):
     assert (other == rest).all()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
-    st.integers(0, 2**16),
-    st.sampled_from([100, 4096, 20_000]),
-    st.sampled_from([2, 3]),
-    st.integers(1, 8),
+    st.integers(0, 2**16), st.sampled_from([100, 9_000]), st.sampled_from([2, 3]), st.integers(1, 8)
 )
 def test_rows_of_weight_one_are_counted_as_any_others(seed, n, width, columns):
     """In wide bins, of which those without weight hold anything, and may hold something already."""
@@ -78,7 +75,7 @@ def test_rows_of_weight_one_are_counted_as_any_others(seed, n, width, columns):
     expected = before * (before[:, :, :1] != 0)
     for column in range(columns):
         np.add.at(expected[column], codes[:, column], statistics)
-    for most in (0, 9_000, 2**21 - 1):
+    for most in (0, 8_192, 2**21 - 1):
         found = before.ravel().copy()
         room = counted_sums.room_to_count()
         counted_sums.add_pieces(words, rows, statistics, pieces, 0, len(pieces), most, room, found)
