@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
 from worthwhile.dask import DaskGreedyMiserRegressor, _base  # noqa: E402
-from worthwhile.dask._gang import Gang, Lost  # noqa: E402
+from worthwhile.dask._gang import Gang, Lost, workers_of  # noqa: E402
 from worthwhile.distributed import MeshError  # noqa: E402
 
 MOST = 240.0
@@ -198,3 +198,16 @@ def test_twenty_kills_at_random_moments(client, tmp_path):
         fitted = within(MOST, lambda: fit(client, model, restarts=5))
         killer.join()
         assert content(fitted, tmp_path) == wanted
+
+
+def test_a_worker_that_is_gone_for_good_is_done_without(client, at_round, tmp_path):
+    """The last test here: the cluster is smaller afterwards."""
+    client.wait_for_workers(3, timeout=MOST)
+    model = regressor(n_rounds=20)
+    nanny = next(iter(client.cluster.workers.values()))
+    victim = nanny.pid
+    nanny.close_gracefully()  # so the process is not started again
+    at_round(5, lambda: os.kill(victim, signal.SIGKILL))
+    fitted = within(MOST, lambda: fit(client, model))
+    assert content(fitted, tmp_path) == expected(model, tmp_path)
+    assert len(workers_of(client)) == 2

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from distributed import Client, default_client
 from worthwhile.dask import _lazily
+from worthwhile.dask._asking import still_open
 from worthwhile.dask._collections import HeldTable, Table, check_table, values_of, whole_partitions
 from worthwhile.dask._gang import Gang, Job, workers_of
 from worthwhile.dask._jobs import SharedRows, SharedWork
@@ -105,12 +106,13 @@ class OnDask:
             )
         if client.asynchronous:
             raise ValueError(f"client is asynchronous: {name} takes one that is not.")
-        targets = values_of(client, y, "y")
-        weights = values_of(client, sample_weight, "sample_weight")
-        if targets is None:
-            raise ValueError("y is None: give the targets.")
-        job = self._job(client, model, X, targets, weights, *more)
-        fitted = Gang(client, job, float(self.timeout), int(self.restarts)).fit()
+        with still_open(client):
+            targets = values_of(client, y, "y")
+            weights = values_of(client, sample_weight, "sample_weight")
+            if targets is None:
+                raise ValueError("y is None: give the targets.")
+            job = self._job(client, model, X, targets, weights, *more)
+            fitted = Gang(client, job, float(self.timeout), int(self.restarts)).fit()
         own = {name: getattr(self, name) for name in (*OWN, "client")}
         # At the end: what is refused leaves all as it was.
         vars(self).update({**vars(fitted), **own})

@@ -21,6 +21,7 @@ from distributed import Client, Future
 from worthwhile.columns import Column, Columns
 from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
+from worthwhile.dask._asking import asked
 from worthwhile.dask._kept import Kept
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import read_validation_table
@@ -66,7 +67,7 @@ def values_of(client: Client, y: Any, what: str) -> Array | None:
     if y is None:
         return None
     if hasattr(y, "dask"):
-        y = client.compute(y).result()
+        y = asked(client, client.compute(y).result)
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
     values = np.asarray(y)
@@ -111,7 +112,7 @@ class Parts:
     ) -> None:
         self._client, self._raw, self._read, self._room = client, raw, read, room
         self._futures = self._numbers_of(raw if columns is None else columns)
-        found = client.gather(client.map(_piece, self.parts, number=1, pure=False))
+        found = asked(client, client.gather, client.map(_piece, self.parts, number=1, pure=False))
         self.lengths: list[int] = [length for length, _ in found]
         kinds = sorted({kind for length, kind in found if length})
         self.kind = np.result_type(*kinds) if kinds else np.dtype(np.float64)
@@ -157,7 +158,7 @@ def _short(places: npt.NDArray[np.int64], length: int) -> Any:
 def whole_partitions(client: Client, X: Any, room: float) -> tuple[list[Future], int, int]:
     """Partitions as they are, kept by the workers, for all of them to hold; their rows, and their bytes."""
     parts = _kept(client, partitions(X), _with_size, room)
-    found = client.gather(client.map(_piece, parts, number=1, pure=False))
+    found = asked(client, client.gather, client.map(_piece, parts, number=1, pure=False))
     return parts, sum(length for length, _ in found), sum(size for _, size in found)
 
 
@@ -238,12 +239,12 @@ class Table(Parts):
             place: self._client.submit(
                 _learn_column,
                 self._client.map(_piece, kept, number=place, pure=False),
-                *asked,
+                *about,
                 pure=False,
             )
-            for place, asked in unsure.items()
+            for place, about in unsure.items()
         }
-        found = self._client.gather(whole)
+        found = asked(self._client, self._client.gather, whole)
         columns = [found[c][0] if c in found else Column() for c in range(d)]
         timed = [c in found and found[c][1] for c in range(d)]
         if all(column.kind == "number" for column in columns):

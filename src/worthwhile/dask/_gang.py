@@ -13,16 +13,16 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from distributed import CancelledError, Client, Future, Lock, get_worker, wait
+from distributed import CancelledError, Client, Future, get_worker, wait
+from worthwhile.dask._asking import POLL, asked, one_at_a_time
 from worthwhile.distributed import Listener, Mesh, MeshError
 from worthwhile.estimators.boosting import RoundRecord
 
 LOCK = "worthwhile-fit"
-POLL = 0.5
-"""Seconds between looks at whether workers are still there."""
 
 _LISTENERS: dict[str, Listener] = {}
 """On a worker: where it takes connections, by fit, attempt and rank."""
@@ -37,7 +37,7 @@ def workers_of(client: Client) -> dict[str, Any]:
     ``Client.scheduler_info`` returns what was asked for last, which may have been without workers, by the client's own
     timer: on a busy machine, workers then seem to be gone for a moment.
     """
-    found: dict[str, Any] = client.sync(client.scheduler.identity)["workers"]
+    found: dict[str, Any] = asked(client, client.scheduler.identity)["workers"]
     return found
 
 
@@ -88,7 +88,7 @@ class Gang:
         """Train until it is done, or until workers were lost too often."""
         self._client.subscribe_topic(self._topic, self._note)
         try:
-            with self._client.as_current(), Lock(LOCK):
+            with one_at_a_time(self._client, LOCK):
                 return self._fit()
         finally:
             self._client.unsubscribe_topic(self._topic)
@@ -142,7 +142,7 @@ class Gang:
         try:
             return self._watch(tasks, list(workers))
         finally:
-            self._client.cancel(tasks, force=True)
+            self._cancel(tasks)
 
     def _open(self, name: str, workers: Sequence[str]) -> list[tuple[str, int]]:
         """Have every worker listen; those that do not answer are left out next time."""
@@ -156,42 +156,51 @@ class Gang:
         while (
             left := [f for f in opening if f.status == "pending"]
         ) and time.monotonic() < deadline:
-            with suppress(TimeoutError):
-                wait(left, timeout=POLL)
+            self._wait(left)
             if set(workers) - set(self._workers()):
                 break
         found: list[Any] = [
-            future.result() if future.status == "finished" else None for future in opening
+            asked(self._client, future.result) if future.status == "finished" else None
+            for future in opening
         ]
         missing = {w for w, address in zip(workers, found, strict=True) if address is None}
         if missing:
             self._silent |= missing & set(self._workers())
-            self._client.cancel(opening, force=True)
+            self._cancel(opening)
             raise Lost(f"worker {sorted(missing)[0]} does not answer.")
         return found
 
     def _watch(self, tasks: list[Future], workers: Sequence[str]) -> Any:
         """Wait for the first rank; stop at the first error, or when a worker is gone."""
         while True:
-            with suppress(TimeoutError):
-                wait(tasks, timeout=POLL, return_when="FIRST_COMPLETED")
+            self._wait(tasks, return_when="FIRST_COMPLETED")
             failed = [task for task in tasks if task.status in ("error", "cancelled", "lost")]
             if failed:
                 raise self._cause(failed)
             if tasks[0].status == "finished":
-                return tasks[0].result()
+                return asked(self._client, tasks[0].result)
             gone = sorted(set(workers) - set(self._workers()))
             if gone:
                 raise Lost(f"worker {gone[0]} has left the cluster.")
             if all(task.status == "finished" for task in tasks[1:]) and len(tasks) > 1:
-                wait(tasks[:1], timeout=self._timeout)
+                self._wait(tasks[:1], timeout=self._timeout)
+                if tasks[0].status == "pending":
+                    raise Lost(f"worker {workers[0]} does not end, though the others have.")
+
+    def _wait(self, tasks: list[Future], timeout: float = POLL, **until: str) -> None:
+        """Wait for tasks, for a while."""
+        with suppress(TimeoutError):
+            asked(self._client, partial(wait, tasks, timeout=timeout, **until))
+
+    def _cancel(self, tasks: list[Future]) -> None:
+        asked(self._client, partial(self._client.cancel, tasks, force=True))
 
     def _cause(self, failed: list[Future]) -> BaseException:
         """The error to report: what the data or the user did before what connections did."""
         errors: list[BaseException] = []
         for task in failed:
             try:
-                error = task.exception(timeout=self._timeout)
+                error = asked(self._client, partial(task.exception, timeout=self._timeout))
             except (CancelledError, TimeoutError):
                 error = None
             errors.append(error or Lost("a worker was lost."))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from worthwhile.core import compile as compiling
 from worthwhile.core.boosting import (
+    counted_sums,
     gradients,
     histogram,
     leaves,
@@ -54,6 +55,33 @@ def test_packed_histograms_count_and_add(seed, n):
     histogram.subtract(other, found)
     histogram.add_packed(words, rows, rounded[rows], 0, half, False, rest)
     assert (other == rest).all()
+
+
+@settings(max_examples=5, deadline=None)
+@given(
+    st.integers(0, 2**16), st.sampled_from([100, 9_000]), st.sampled_from([2, 3]), st.integers(1, 8)
+)
+def test_rows_of_weight_one_are_counted_as_any_others(seed, n, width, columns):
+    """In wide bins, of which those without weight hold anything, and may hold something already."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 200, (n, 8), dtype=np.uint8)
+    words = codes.view(np.uint64)[:, 0].copy()
+    statistics = rng.integers(-(2**21), 2**21 + 1, (n, width))
+    statistics[:, 0] = 1
+    rows = rng.permutation(n).astype(np.int32)
+    pieces = partition.gather_pieces([partition.chunks(n)])
+    before = rng.integers(-5, 5, (columns, 256, width))
+    before[:, :, 0] = rng.integers(0, 2, (columns, 256))
+    expected = before * (before[:, :, :1] != 0)
+    for column in range(columns):
+        np.add.at(expected[column], codes[:, column], statistics)
+    for most in (0, 8_192, 2**21 - 1):
+        found = before.ravel().copy()
+        room = counted_sums.room_to_count()
+        counted_sums.add_pieces(words, rows, statistics, pieces, 0, len(pieces), most, room, found)
+        found = found.reshape(before.shape)
+        assert (found[:, :, 0] == expected[:, :, 0]).all()
+        assert (found * (found[:, :, :1] != 0) == expected).all()
 
 
 def test_packed_sums_hold_the_largest_case():

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from worthwhile.core.boosting.histogram import add_packed, add_wide, clear, subtract
+from worthwhile.core.boosting.counted_sums import add_pieces, room_to_count
+from worthwhile.core.boosting.histogram import add_packed, clear, subtract
 from worthwhile.core.boosting.partition import HIGH, LOW
 from worthwhile.core.boosting.splitting import (
     FIRST,
@@ -42,16 +43,18 @@ def build_packed(words, rows, gradients, all_rows, jobs, pieces, built, low, hig
 
 
 @kernel(
-    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[:,:,::1], int64, int64)"
+    "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,::1], int64[:,::1], int64[:,:,::1], int64, int64,"
+    " int64)"
 )
-def build_wide(words, rows, statistics, jobs, pieces, built, low, high):
-    """As :func:`build_packed` for wide histograms (blocks, jobs, 8 * 256 * S)."""
+def build_wide(words, rows, statistics, jobs, pieces, built, most, low, high):
+    """As :func:`build_packed` for wide histograms (blocks, jobs, 8 * 256 * S); ``most``: see :func:`add_pieces`."""
+    room = room_to_count()
     for block in range(low, high):
         for k in range(jobs.shape[0]):
             own = built[block, k]
             clear(own)
-            for p in range(jobs[k, FIRST], jobs[k, LAST]):
-                add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
+            first, last = jobs[k, FIRST], jobs[k, LAST]
+            add_pieces(words[block], rows, statistics, pieces, first, last, most, room, own)
 
 
 @kernel(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.boosting import partition, splitting, wide_splitting
-from worthwhile.core.dtypes import BLOCK, CODES, GRADIENT, ROW, SET_WORDS, SUM
+from worthwhile.core.dtypes import BLOCK, CODES, GRADIENT, PACKED_ROWS, ROW, SET_WORDS, SUM
 
 HISTOGRAM_BYTES = 1 << 29
 """Memory for histograms that wait for subtraction; beyond it children are built from their rows."""
@@ -49,16 +49,18 @@ class NodeRows:
         self.all_rows = True
         self._gradients = np.empty(words.shape[1], dtype=GRADIENT)
         self._source = self._gradients
-        self._statistics, self._outputs = None, 1
+        self._statistics, self._outputs, self._most = None, 1, 0
         self._histograms = np.empty((0, 0, 0), dtype=SUM)
 
-    def begin(self, gradients=None, statistics=None, chosen=None, outputs=1):
+    def begin(self, gradients=None, statistics=None, chosen=None, outputs=1, weighted=True):
         """Start a tree on rounded gradients (packed) or on statistics (n, S) of so many outputs.
 
         Statistics are the weight, the gradients and, where gains go by it, the curvature of every output.
-        ``chosen``: the rows (ascending) that the tree sees; None for all. Returns the root's pieces.
+        ``weighted``: not all weights are 1. ``chosen``: the rows (ascending) that the tree sees; None for all.
+        Returns the root's pieces.
         """
         self._statistics, self._outputs = statistics, outputs
+        self._most = 0 if weighted or outputs > 1 else PACKED_ROWS
         self.all_rows = chosen is None and statistics is None
         count = len(self.rows) if chosen is None else len(chosen)
         if not self.all_rows:
@@ -121,7 +123,7 @@ class NodeRows:
                 wide_splitting.score_wide(
                     self.words, self.rows, self._statistics, self._histograms, jobs, pieces, totals,
                     layout.members, layout.offsets, allowed, gain, cut, sets, *rules, self._outputs,
-                    part * blocks // parts, (part + 1) * blocks // parts,
+                    self._most, part * blocks // parts, (part + 1) * blocks // parts,
                 )  # fmt: skip
 
         self.threads.run(parts, work)

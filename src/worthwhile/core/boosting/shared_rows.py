@@ -84,8 +84,8 @@ class SharedRows(NodeRows):
                 )  # fmt: skip
             else:
                 built_histograms.build_wide(
-                    self.words, self.rows, self._statistics, jobs, pieces, built, low, high
-                )
+                    self.words, self.rows, self._statistics, jobs, pieces, built, self._most, low, high
+                )  # fmt: skip
 
         self.threads.run(parts, work)
         return built

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.boosting.category_scan import below, principal_order, write_set
-from worthwhile.core.boosting.histogram import add_wide, clear_wide, subtract_wide
-from worthwhile.core.boosting.partition import HIGH, LOW
+from worthwhile.core.boosting.counted_sums import add_pieces, room_to_count
+from worthwhile.core.boosting.histogram import clear_wide, subtract_wide
 from worthwhile.core.boosting.splitting import (
     FIRST,
     LAST,
@@ -210,14 +210,17 @@ def columns_used(block, offsets):
 @kernel(
     "void(uint64[:,::1], int32[::1], int64[:,::1], int64[:,:,::1], int64[:,::1], int64[:,::1], int64[:,::1],"
     " int32[:,::1], int32[::1], boolean[::1], float64[:,::1], int32[:,::1], int64[:,:,::1], int64, float64,"
-    " int64, int64, int64, int64)"
+    " int64, int64, int64, int64, int64)"
 )
 def score_wide(
     words, rows, statistics, histograms, jobs, pieces, totals, members, offsets, allowed, gain, cut, sets,
-    min_leaf, smooth, least, outputs, low, high,
+    min_leaf, smooth, least, outputs, most, low, high,
 ):  # fmt: skip
-    """As :func:`worthwhile.core.boosting.splitting.score_packed` for histograms (slots, blocks, 8 * 256 * S)."""
-    width = statistics.shape[1]
+    """As :func:`worthwhile.core.boosting.splitting.score_packed` for histograms (slots, blocks, 8 * 256 * S).
+
+    ``most``: see :func:`add_pieces`.
+    """
+    width, room = statistics.shape[1], room_to_count()
     spare = np.empty(BLOCK * CODES * width, np.int64)
     limits, layout, out = (min_leaf, smooth, least), (members, offsets), (gain, cut, sets)
     for block in range(low, high):
@@ -228,8 +231,9 @@ def score_wide(
             job = jobs[k]
             own = (histograms[job[SLOT], block] if job[SLOT] >= 0 else spare)[:size]
             clear_wide(own, width)
-            for p in range(job[FIRST], job[LAST]):
-                add_wide(words[block], rows, statistics, pieces[p, LOW], pieces[p, HIGH], own)
+            add_pieces(
+                words[block], rows, statistics, pieces, job[FIRST], job[LAST], most, room, own
+            )
             if job[NODE] >= 0:
                 scan_wide_block(
                     own, block, job[NODE], layout, allowed, totals, limits, outputs, out

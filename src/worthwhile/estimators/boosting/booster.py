@@ -286,7 +286,9 @@ class Booster:
         np.multiply(
             np.hstack(parts) if curved else values, statistics[:, :1], out=statistics[:, 1:]
         )
-        pieces = self._node_rows.begin(statistics=statistics, chosen=sample.rows, outputs=outputs)
+        pieces = self._node_rows.begin(
+            statistics=statistics, chosen=sample.rows, outputs=outputs, weighted=self._weighted
+        )
         rows = slice(None) if sample.rows is None else sample.rows
         chosen = statistics[rows]
         total: npt.NDArray[np.int64] = self._everybody.sum(chosen.sum(axis=0))
