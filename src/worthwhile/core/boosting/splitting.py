@@ -239,15 +239,20 @@ def score_packed(
                 )  # fmt: skip
 
 
-@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)
-def choose(gain, unit, price, rate, pending, floor):
+@kernel(
+    "int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64, float64[:,::1])",
+    lean=True,
+)
+def choose(gain, unit, price, rate, pending, floor, factor):
     """Pick the split to take next: ``node * d + feature``, or -1 if none beats ``floor``.
 
     Net worth is ``gain * unit - rate * price``. Ties: lower price, lower feature, lower node (the
     lower threshold was settled in the scan). ``price`` has a row per node, or one row for all.
+    ``factor`` (nodes, features), where it has rows, is noise: it changes which of the splits that beat the floor
+    comes first, never which do.
     """
     d = gain.shape[1]
-    best, best_price, pick = floor, np.inf, np.int64(-1)
+    best, best_price, pick = -np.inf, np.inf, np.int64(-1)
     for node in range(gain.shape[0]):
         if not pending[node]:
             continue
@@ -256,7 +261,11 @@ def choose(gain, unit, price, rate, pending, floor):
             if gain[node, feature] == -np.inf:
                 continue
             net = gain[node, feature] * unit - rate * prices[feature]
-            if net < best or net == floor:
+            if not net > floor:
+                continue
+            if factor.shape[0] > 0:
+                net *= factor[node, feature]
+            if net < best:
                 continue
             if net > best:
                 better = True

@@ -114,7 +114,7 @@ class TeamGrower:
             gain=np.empty((widest, d)), cut=np.empty((widest, d), dtype=np.int32),
             left=np.empty((widest, d), dtype=SUM),
             sets=np.empty((widest, self._layout.n_categories, SET_WORDS), dtype=SUM),
-            left_curvature=np.zeros((widest, d), dtype=SUM),
+            left_curvature=np.zeros((widest, d), dtype=SUM), factor=np.empty((widest, d)),
         )  # fmt: skip
         self._histograms = growth.Histograms(
             private=np.empty((team, jobs, blocks, bins), dtype=SUM),
@@ -144,6 +144,7 @@ class TeamGrower:
         terms = growth.Terms(
             allowed, self._use(allowed), float(rules.unit), float(rules.rate), float(rules.floor),
             self._purchases.at_once, rules.min_leaf, rules.max_depth, float(rules.smooth), rules.least,
+            rules.noise.key, rules.noise.table,
         )  # fmt: skip
         leaves = growth.Leaves(
             _NO_LEAVES if leaf is None else leaf,

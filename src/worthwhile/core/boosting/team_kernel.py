@@ -21,6 +21,7 @@ from worthwhile.core.boosting.layout import CATEGORY
 from worthwhile.core.boosting.partition import BLOCK_, BYTE, SET, divide_rows, goes_left
 from worthwhile.core.boosting.partition import CUT as CUT_
 from worthwhile.core.boosting.rounding import coarse
+from worthwhile.core.boosting.split_noise import draw_factors
 from worthwhile.core.boosting.splitting import choose, scan_packed_block
 from worthwhile.core.boosting.team import meet, take
 from worthwhile.core.compile import group, kernel
@@ -69,9 +70,10 @@ Terms = group(
     __name__, "Terms",
     allowed="boolean[::1]", use="uint8[::1]", unit="float64", rate="float64", floor="float64",
     at_once="boolean", min_leaf="int64", max_depth="int64", smooth="float64",
-    least="int64",
+    least="int64", key="uint64", table="float64[::1]",
 )  # fmt: skip
-"""Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`."""
+"""Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`
+with the key and the table of their noise."""
 
 Money = group(
     __name__, "Money",
@@ -100,10 +102,10 @@ the nodes that may still be split, and their curvatures. To begin with it descri
 Found = group(
     __name__, "Found",
     gain="float64[:,::1]", cut="int32[:,::1]", left="int64[:,::1]", sets="int64[:,:,::1]",
-    left_curvature="int64[:,::1]",
+    left_curvature="int64[:,::1]", factor="float64[:,::1]",
 )  # fmt: skip
-"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories, and the
-curvature of the left side where gains go by it."""
+"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories, the
+curvature of the left side where gains go by it, and the noise."""
 
 Histograms = group(
     __name__, "Histograms", private="int64[:,:,:,::1]", held="int64[:,:,:,::1]"
@@ -268,14 +270,20 @@ def _buy(feature, money):
 @kernel(inline=True)
 def _take_splits(columns, terms, money, tree, level, found):
     """Take splits of the level, best net worth first."""
-    gain, cut, left, sets, left_curvature = found
+    gain, cut, left, sets, left_curvature, factor = found
     prices, plan, picks, pending = money.prices, level.plan, level.picks, level.pending
     count, d = plan[IN_LEVEL], gain.shape[1]
+    noisy = terms.table.shape[0] > 0
     for k in range(count):
+        if noisy:
+            draw_factors(terms.key, terms.table, level.nodes[k, NODE], factor[k])
         pending[k] = level.nodes[k, SCORED] == 1
         picks[k, PICKED], picks[k, PICKED_NODE] = -1, level.nodes[k, NODE]
     while True:
-        pick = choose(gain[:count], terms.unit, prices, terms.rate, pending, terms.floor)
+        pick = choose(
+            gain[:count], terms.unit, prices, terms.rate, pending, terms.floor,
+            factor[: count if noisy else 0],
+        )  # fmt: skip
         if pick < 0:
             return
         k, feature = pick // d, pick % d

@@ -220,12 +220,12 @@ class Miser(MiserParameters, ABC):
         with Threads(count_threads(self.n_jobs)) as threads:
             return self._boost(training, training.bin(threads), threads, earlier)
 
-    def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
+    def _plan(self, allowed: npt.NDArray[np.bool_], rows: float) -> Plan:
         return Plan(
             n_rounds=int(self.n_rounds), vector=self._vector(),
             newton=bool(self._or_preset("newton")), patience=self._or_preset("patience"),
-            subsample=float(self.subsample), max_features=float(self.max_features), allowed=allowed,
-            seed=self.seed_, verbose=int(self.verbose),
+            subsample=float(self.subsample), max_features=float(self.max_features),
+            split_noise=self._noise(rows), allowed=allowed, seed=self.seed_, verbose=int(self.verbose),
         )  # fmt: skip
 
     def _boost(
@@ -251,10 +251,11 @@ class Miser(MiserParameters, ABC):
             if earlier is not None:
                 base = earlier.trees.base
                 before = self._what_was(earlier, training, loss.n_outputs)
-            self.learning_rate_ = self._rate(training, threads.collective)
+            rows = training.count(threads.collective)
+            self.learning_rate_ = self._rate(training, rows)
             rounds = Rounds(
                 data, loss, base, training.costs.flat, self._settings(self.learning_rate_),
-                self._plan(training.allowed), threads, held, before,
+                self._plan(training.allowed, rows), threads, held, before,
             )  # fmt: skip
             rounds.replay(training.records)
             rounds.run(training.on_round)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from worthwhile.core.collective import Collective
 from worthwhile.estimators._shared.deprecation import warn_of
 from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators.base import CostAware
@@ -53,6 +52,8 @@ MOST_STEPS, MANY_ROWS = 20.0, 2000
 """Most steps, rounds times rate, on so many rows; on fewer, less by the root of their number. Chosen on 200 and
 600 rows of five tables: without it, 200 rounds at rate 0.1 are far too sure of themselves there."""
 
+USUAL_NOISE = 0.0
+
 
 @dataclass(eq=False, repr=False)
 class MiserParameters(TrainingParameters, CostAware):
@@ -73,6 +74,7 @@ class MiserParameters(TrainingParameters, CostAware):
         "newton": ["boolean", StrOptions({"auto"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
+        "split_noise": [Interval(Real, 0, 10, closed="both"), StrOptions({"auto"})],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither"), StrOptions({"auto"})],
         "patience": [None, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "warm_start": ["boolean"],
@@ -93,6 +95,7 @@ class MiserParameters(TrainingParameters, CostAware):
     newton: bool | str = "auto"
     subsample: float = 1.0
     max_features: float = 1.0
+    split_noise: float | str = "auto"
     validation_fraction: float | str | None = "auto"
     patience: int | str | None = "auto"
     scoring: str | Callable[..., float] = "loss"
@@ -143,19 +146,21 @@ class MiserParameters(TrainingParameters, CostAware):
         """The number that ``lam`` stands for; before one was chosen, 0."""
         return float(getattr(self, "lam_", 0.0) if isinstance(self.lam, str) else self.lam)
 
-    def _rate(self, training: Training, everybody: Collective) -> float:
+    def _rate(self, training: Training, rows: float) -> float:
         """The learning rate: as given, or for "auto" smaller where rows are few and all rounds are run."""
         if not isinstance(self.learning_rate, str):
             return float(self.learning_rate)
         all_run = training.y_held is None and not self.warm_start and self.preset == "default"
         if not all_run or self.n_rounds == 0:
             return USUAL_RATE
-        if training.weight is None:
-            rows = float(everybody.sum(np.array([len(training.y)]))[0])
-        else:
-            rows = everybody.fsum(training.weight)
         most = MOST_STEPS * math.sqrt(rows / MANY_ROWS)
         return min(USUAL_RATE, most / int(self.n_rounds))
+
+    def _noise(self, rows: float) -> float:
+        """The noise in splits: as given, or for "auto" some where rows are few."""
+        if not isinstance(self.split_noise, str):
+            return float(self.split_noise)
+        return USUAL_NOISE if self.preset == "default" else 0.0
 
     def _settings(self, rate: float = USUAL_RATE) -> BoosterSettings:
         authors = self.preset == "authors"
