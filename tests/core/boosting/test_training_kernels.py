@@ -212,14 +212,27 @@ def test_ties_go_to_lower_price_then_feature_then_node():
     gain = np.array([[5.0, 7.0, 6.0], [7.0, 5.0, -np.inf]])
     prices = np.array([[1.0, 1.0, 0.0]])
     pending = np.array([True, True])
+    none = np.empty((0, 3))
     # at rate 1: net 4, 6, 6 and 6, 4: the free feature 2 of node 0 first
-    assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0) == 2
+    assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0, none) == 2
     # at rate 0: net 7 twice at the same price: the lower feature, of node 1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 3
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0, none) == 3
     pending[1] = False
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 7.0) == -1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf) == 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0, none) == 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 7.0, none) == -1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf, none) == 1
+
+
+def test_noise_changes_the_order_of_splits_never_which_are_worth_their_price():
+    gain = np.array([[5.0, 7.0, 6.0]])
+    prices, pending = np.array([[0.0, 3.0, 9.0]]), np.array([True])
+    # at rate 1: net 5, 4, -3
+    for factor, pick in (([1.0, 1.0, 1.0], 0), ([1.0, 1.5, 99.0], 1), ([0.1, 0.2, 1e-9], 1)):
+        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0, np.array([factor])) == pick
+    never = np.full((1, 3), 1e-6), np.full((1, 3), 1e6)
+    for factor in never:
+        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 4.5, factor) == 0
+        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 5.0, factor) == -1
 
 
 def test_purchases_wait_until_settled_where_asked_to():

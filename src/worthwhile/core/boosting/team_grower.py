@@ -109,12 +109,13 @@ class TeamGrower:
             totals=np.empty(widest, dtype=SUM), jobs=np.empty((jobs, 3), dtype=SUM),
             divides=np.empty(widest, dtype=SUM), picks=np.zeros((widest, 5), dtype=SUM),
             pending=np.empty(widest, dtype=bool), curvatures=np.zeros(widest, dtype=SUM),
+            factor=np.empty((widest, d)),
         )  # fmt: skip
         self._found = growth.Found(
             gain=np.empty((widest, d)), cut=np.empty((widest, d), dtype=np.int32),
             left=np.empty((widest, d), dtype=SUM),
             sets=np.empty((widest, self._layout.n_categories, SET_WORDS), dtype=SUM),
-            left_curvature=np.zeros((widest, d), dtype=SUM), factor=np.empty((widest, d)),
+            left_curvature=np.zeros((widest, d), dtype=SUM),
         )  # fmt: skip
         self._histograms = growth.Histograms(
             private=np.empty((team, jobs, blocks, bins), dtype=SUM),

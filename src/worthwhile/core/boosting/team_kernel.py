@@ -95,17 +95,18 @@ Level = group(
     __name__, "Level",
     plan="int64[::1]", nodes="int64[:,::1]", totals="int64[::1]", jobs="int64[:,::1]",
     divides="int64[::1]", picks="int64[:,::1]", pending="boolean[::1]", curvatures="int64[::1]",
+    factor="float64[:,::1]",
 )  # fmt: skip
 """The plan, the nodes of the level and their packed sums, the jobs, the nodes to divide, the splits taken,
-the nodes that may still be split, and their curvatures. To begin with it describes the root."""
+the nodes that may still be split, their curvatures, and their noise. To begin with it describes the root."""
 
 Found = group(
     __name__, "Found",
     gain="float64[:,::1]", cut="int32[:,::1]", left="int64[:,::1]", sets="int64[:,:,::1]",
-    left_curvature="int64[:,::1]", factor="float64[:,::1]",
+    left_curvature="int64[:,::1]",
 )  # fmt: skip
-"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories, the
-curvature of the left side where gains go by it, and the noise."""
+"""Best cut of every node and feature: gain, cut, packed sum of the left side, sets of categories, and the
+curvature of the left side where gains go by it."""
 
 Histograms = group(
     __name__, "Histograms", private="int64[:,:,:,::1]", held="int64[:,:,:,::1]"
@@ -270,10 +271,10 @@ def _buy(feature, money):
 @kernel(inline=True)
 def _take_splits(columns, terms, money, tree, level, found):
     """Take splits of the level, best net worth first."""
-    gain, cut, left, sets, left_curvature, factor = found
+    gain, cut, left, sets, left_curvature = found
     prices, plan, picks, pending = money.prices, level.plan, level.picks, level.pending
+    factor, noisy = level.factor, terms.table.shape[0] > 0
     count, d = plan[IN_LEVEL], gain.shape[1]
-    noisy = terms.table.shape[0] > 0
     for k in range(count):
         if noisy:
             draw_factors(terms.key, terms.table, level.nodes[k, NODE], factor[k])
@@ -315,7 +316,7 @@ def _add_leaf(nodes, plan, total, curvature):
 @kernel(inline=True)
 def _plan_level(nodes, level, gain, min_leaf, last):
     """Write the splits taken into the tree and plan the level of their children."""
-    plan, here, totals, jobs, divides, picks, _, curvatures = level
+    plan, here, totals, jobs, divides, picks, _, curvatures, _ = level
     count = plan[IN_LEVEL]
     plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
     for k in range(count):
