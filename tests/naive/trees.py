@@ -217,16 +217,18 @@ class Leaf:
     missing_left: bool = False
     net: float = 0.0
     children: tuple = ()
+    number: int = 0
 
 
 def grow(
     X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None,
-    categorical=(), smooth=0.0, curvature=None, least=0,
+    categorical=(), smooth=0.0, curvature=None, least=0, noise=lambda node, feature: 1.0,
 ):  # fmt: skip
     """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys.
 
     Columns in ``categorical`` hold codes of categories (one output only). With a ``curvature`` of the
-    one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21.
+    one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21. Of the
+    splits worth more than the floor, those come first that are worth most times their ``noise``.
     """
     n, d = X.shape
     weights = weights or [1] * n
@@ -241,7 +243,7 @@ def grow(
         floor = 1e-12 * squares * 2.0 ** (-2 * exponent)
     thresholds = [thresholds_of(X[:, f]) for f in range(d)]
     root = Leaf(list(range(n)), sums(range(n), weights, rounded))
-    level = [root]
+    level, count = [root], 0
     for _ in range(max_depth):
         cuts = {}
         for (v, node), f in itertools.product(enumerate(level), range(d)):
@@ -263,7 +265,7 @@ def grow(
                 else:
                     price = prices.marginal(f) * 1e-9
                 net = cut[0] * unit - rate * price
-                key = (-net, price, f, v)
+                key = (-net * noise(level[v].number, f), price, f, v)
                 if net > floor and (best is None or key < best[0]):
                     best = (key, v, f, cut, net)
             if best is None:
@@ -282,6 +284,9 @@ def grow(
             if isinstance(prices, Prices):
                 prices.take(f)
         level = [child for v in sorted(children) for child in children[v]]
+        for child in level:
+            count += 1
+            child.number = count
     if isinstance(prices, RowPrices):
         for leaf in leaves(root):
             for i in leaf.rows:
