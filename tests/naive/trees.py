@@ -222,13 +222,13 @@ class Leaf:
 
 def grow(
     X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None,
-    categorical=(), smooth=0.0, curvature=None, least=0, noise=lambda node, feature: 1.0,
+    categorical=(), smooth=0.0, curvature=None, least=0, noise=None,
 ):  # fmt: skip
     """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys.
 
     Columns in ``categorical`` hold codes of categories (one output only). With a ``curvature`` of the
     one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21. Of the
-    splits worth more than the floor, those come first that are worth most times their ``noise``.
+    costless splits of a node, that one is taken that is worth most times its ``noise``.
     """
     n, d = X.shape
     weights = weights or [1] * n
@@ -256,7 +256,7 @@ def grow(
         pending = set(range(len(level)))
         children: dict[int, tuple] = {}
         while True:
-            best = None
+            best, costless = None, {}
             for (v, f), cut in cuts.items():
                 if v not in pending:
                     continue
@@ -265,12 +265,20 @@ def grow(
                 else:
                     price = prices.marginal(f) * 1e-9
                 net = cut[0] * unit - rate * price
-                key = (-net * noise(level[v].number, f), price, f, v)
+                key = (-net, price, f, v)
                 if net > floor and (best is None or key < best[0]):
                     best = (key, v, f, cut, net)
+                if noise and net > floor and rate * price == 0:
+                    costless.setdefault(v, []).append(
+                        (net * noise(level[v].number, f), -f, cut, net)
+                    )
             if best is None:
                 break
-            _, v, f, (_, threshold, side, left), net = best
+            (_, price, f, v), *_, cut, net = best
+            if noise and rate * price == 0:
+                _, f, cut, net = max(costless[v])
+                f = -f
+            _, threshold, side, left = cut
             node = level[v]
             chosen = set(left)
             right = [i for i in node.rows if i not in chosen]

@@ -223,16 +223,22 @@ def test_ties_go_to_lower_price_then_feature_then_node():
     assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf, none) == 1
 
 
-def test_noise_changes_the_order_of_splits_never_which_are_worth_their_price():
-    gain = np.array([[5.0, 7.0, 6.0]])
-    prices, pending = np.array([[0.0, 3.0, 9.0]]), np.array([True])
-    # at rate 1: net 5, 4, -3
-    for factor, pick in (([1.0, 1.0, 1.0], 0), ([1.0, 1.5, 99.0], 1), ([0.1, 0.2, 1e-9], 1)):
-        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0, np.array([factor])) == pick
-    never = np.full((1, 3), 1e-6), np.full((1, 3), 1e6)
-    for factor in never:
-        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 4.5, factor) == 0
-        assert splitting.choose(gain, 1.0, prices, 1.0, pending, 5.0, factor) == -1
+def test_noise_chooses_among_splits_of_a_node_that_cost_nothing_and_never_what_is_bought():
+    gain = np.array([[5.0, 4.0, 8.0, 0.0], [1.0, 3.0, -np.inf, 4.9]])
+    prices, pending = np.array([[0.0, 0.0, 2.0, 0.0]]), np.array([True, True])
+    factor = np.array([[1.0, 2.0, 99.0, 99.0], [99.0, 1.0, 99.0, 1.0]])
+
+    def pick(rate, floor=0.0):
+        return splitting.choose(gain, 1.0, prices, rate, pending, floor, factor)
+
+    assert pick(1.0) == 2  # net 5, 4, 6, 0: bought, as without noise
+    assert pick(2.0) == 1  # net 5, 4, 4, 0: of the costless ones 5 and 8 with noise
+    assert pick(2.0, 4.5) == 0  # that of 4 is not worth the floor
+    assert pick(0.0) == 2  # nothing costs anything
+    assert pick(9.0, 5.0) == -1
+    pending[0] = False
+    assert pick(9.0) == 4
+    assert pick(9.0, 1.0) == 7
 
 
 def test_purchases_wait_until_settled_where_asked_to():

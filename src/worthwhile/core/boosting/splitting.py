@@ -248,11 +248,11 @@ def choose(gain, unit, price, rate, pending, floor, factor):
 
     Net worth is ``gain * unit - rate * price``. Ties: lower price, lower feature, lower node (the
     lower threshold was settled in the scan). ``price`` has a row per node, or one row for all.
-    ``factor`` (nodes, features), where it has rows, is noise: it changes which of the splits that beat the floor
-    comes first, never which do.
+    ``factor`` (nodes, features), where it has rows, is noise. What is bought is decided without it:
+    where the split picked costs nothing, it picks among those of its node that do not either.
     """
     d = gain.shape[1]
-    best, best_price, pick = -np.inf, np.inf, np.int64(-1)
+    best, best_price, pick = floor, np.inf, np.int64(-1)
     for node in range(gain.shape[0]):
         if not pending[node]:
             continue
@@ -261,11 +261,7 @@ def choose(gain, unit, price, rate, pending, floor, factor):
             if gain[node, feature] == -np.inf:
                 continue
             net = gain[node, feature] * unit - rate * prices[feature]
-            if not net > floor:
-                continue
-            if factor.shape[0] > 0:
-                net *= factor[node, feature]
-            if net < best:
+            if net < best or net == floor:
                 continue
             if net > best:
                 better = True
@@ -275,4 +271,13 @@ def choose(gain, unit, price, rate, pending, floor, factor):
                 )
             if better:
                 best, best_price, pick = net, prices[feature], np.int64(node * d + feature)
+    if pick < 0 or factor.shape[0] == 0 or rate * best_price > 0.0:
+        return pick
+    node = pick // d
+    prices = price[node] if price.shape[0] > 1 else price[0]
+    most = -np.inf
+    for feature in range(d):
+        net = gain[node, feature] * unit
+        if net > floor and rate * prices[feature] == 0.0 and net * factor[node, feature] > most:
+            most, pick = net * factor[node, feature], np.int64(node * d + feature)
     return pick

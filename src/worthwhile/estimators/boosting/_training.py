@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from worthwhile.core.collective import Collective
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.weights import drop_weightless
@@ -45,12 +44,6 @@ class Training:
             self.weight, self.weight_held = self.weight[kept], self.weight[held]
         if self.qid is not None:
             self.qid, self.qid_held = self.qid[kept], self.qid[held]
-
-    def count(self, everybody: Collective) -> float:
-        """Rows that train, of all ranks: their weight, where they have one."""
-        if self.weight is None:
-            return float(everybody.sum(np.array([len(self.y)]))[0])
-        return everybody.fsum(self.weight)
 
     def bin(self, threads: Threads) -> BinnedData:
         """Bin the rows and those held out."""

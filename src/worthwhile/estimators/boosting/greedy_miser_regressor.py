@@ -255,8 +255,8 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         queries = np.unique(qid)
         return np.array([ndcg_at_k(y[qid == q], raw[qid == q, 0], qid[qid == q]) for q in queries])
 
-    def _plan(self, allowed: npt.NDArray[np.bool_], rows: float) -> Plan:
-        plan = super()._plan(allowed, rows)
+    def _plan(self, allowed: npt.NDArray[np.bool_]) -> Plan:
+        plan = super()._plan(allowed)
         return replace(plan, newton=True) if self._ranks() else plan
 
     def _ranks(self) -> bool:
