@@ -16,7 +16,7 @@ def classifier(**params):
 
 
 def regressor(**params):
-    return GreedyMiserRegressor(**{**SHAPE, "split_noise": 0.5, **params})
+    return GreedyMiserRegressor(**{**SHAPE, "learning_rate": 0.1, **params})
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -37,6 +37,13 @@ def test_it_is_there_unasked_and_the_same_in_every_fit_unless_a_seed_is_given(k)
 def test_papers_have_none(params):
     X, y = classes(0)
     assert same_trees(classifier(**params).fit(X, y), classifier(split_noise=0, **params).fit(X, y))
+
+
+def test_numbers_have_it_where_asked_for():
+    X, y = numbers(0)
+    model = regressor().fit(X, y)
+    assert same_trees(model, regressor(split_noise=0).fit(X, y))
+    assert not same_trees(model, regressor(split_noise=0.5).fit(X, y))
 
 
 def test_no_seed_is_drawn_where_nothing_is_left_to_chance():
@@ -60,8 +67,8 @@ def test_weights_are_repetitions():
 
 def test_going_on_equals_not_having_stopped():
     X, y = numbers(2)
-    whole = regressor(learning_rate=0.1).fit(X, y)
-    parts = regressor(learning_rate=0.1, n_rounds=2, warm_start=True).fit(X, y)
+    whole = regressor(split_noise=0.5).fit(X, y)
+    parts = regressor(split_noise=0.5, n_rounds=2, warm_start=True).fit(X, y)
     parts.set_params(n_rounds=SHAPE["n_rounds"]).fit(X, y)
     assert same_trees(whole, parts)
 

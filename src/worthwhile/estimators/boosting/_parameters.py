@@ -31,15 +31,14 @@ class Preset:
     """What a preset says where a parameter is "auto"."""
 
     newton: bool
-    split_noise: float
     validation_fraction: float | None
     patience: int | None
 
 
-AS_PUBLISHED = Preset(newton=False, split_noise=0.0, validation_fraction=None, patience=None)
+AS_PUBLISHED = Preset(newton=False, validation_fraction=None, patience=None)
 
 PRESETS = {
-    "default": Preset(newton=True, split_noise=0.5, validation_fraction=0.1, patience=20),
+    "default": Preset(newton=True, validation_fraction=0.1, patience=20),
     "paper": AS_PUBLISHED,
     "authors": AS_PUBLISHED,
 }
@@ -64,6 +63,7 @@ class MiserParameters(TrainingParameters, CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"init": "preset"}
+    _usual_noise: ClassVar[float] = 0.0
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -164,10 +164,11 @@ class MiserParameters(TrainingParameters, CostAware):
         return min(USUAL_RATE, most / int(self.n_rounds))
 
     def _noise(self) -> float:
-        """The noise in splits; unasked, only where leaves take the steps that it was chosen with."""
-        if isinstance(self.split_noise, str) and not self._or_preset("newton"):
-            return 0.0
-        return float(self._or_preset("split_noise"))
+        """The noise in splits: as given, or for "auto" the class's own, with the steps that it was chosen with."""
+        if not isinstance(self.split_noise, str):
+            return float(self.split_noise)
+        usual = self.preset == "default" and self._or_preset("newton")
+        return self._usual_noise if usual else 0.0
 
     def _settings(self, rate: float = USUAL_RATE) -> BoosterSettings:
         authors = self.preset == "authors"
