@@ -186,6 +186,7 @@ def misers(p: Problem, **settings: Any) -> list[Any]:
         costs=p.costs,
         scoring=scoring,
         patience=None,
+        split_noise=0,
         n_jobs=1,
         random_state=0,
         **(MISER | settings),

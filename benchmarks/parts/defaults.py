@@ -129,12 +129,14 @@ MINIBOONE = "miniboone_sample"
 CLASSES = [
     Case(
         "GreedyMiserClassifier", "letters", 4000,
-        {"max_depth": 8, "newton": True, "learning_rate": 0.2, "min_samples_leaf": 10, "n_rounds": 200},
+        {"max_depth": 8, "newton": True, "learning_rate": 0.2, "min_samples_leaf": 10, "n_rounds": 200,
+         "split_noise": 0},
         binary=True,
     ),
     Case(
         "GreedyMiserClassifier", MINIBOONE, 10**6,
-        {"max_depth": 3, "newton": True, "learning_rate": 0.1, "min_samples_leaf": 10, "n_rounds": 100},
+        {"max_depth": 3, "newton": True, "learning_rate": 0.1, "min_samples_leaf": 10, "n_rounds": 100,
+         "split_noise": 0},
     ),
     Case("SubmodularTreeClassifier", MINIBOONE, 1500, {"budget": 10, "routing": "soft"}),
     Case("CostSensitiveTreeClassifier", MINIBOONE, 1500, {"lam": 0.07, "max_iter": 30}),

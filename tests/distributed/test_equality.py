@@ -67,6 +67,7 @@ CASES = {
     "a sample with weights": (regressor(subsample=0.4, random_state=1), numbers, 2, {"weights": True}),
     "counts": (regressor(loss="poisson"), counts, 2, {}),
     "amounts": (regressor(loss="tweedie"), counts, 3, {}),
+    "noise": (regressor(split_noise=1.0, random_state=2), numbers, 3, {"weights": True}),
     "as the authors": (regressor(preset="authors"), numbers, 2, {}),
     "best in accuracy": (classifier(scoring="accuracy", validation_fraction=0.3, random_state=0), three, 2, {}),
     "stops early": (classifier(patience=1, n_rounds=30, learning_rate=1.0), two, 2, {}),

@@ -217,16 +217,18 @@ class Leaf:
     missing_left: bool = False
     net: float = 0.0
     children: tuple = ()
+    number: int = 0
 
 
 def grow(
     X, gradients, prices, rate, max_depth, min_leaf, weights=None, half=True, floor=None,
-    categorical=(), smooth=0.0, curvature=None, least=0,
+    categorical=(), smooth=0.0, curvature=None, least=0, noise=None,
 ):  # fmt: skip
     """One tree of the paper's equation 5, level by level; ``prices`` learns what it buys.
 
     Columns in ``categorical`` hold codes of categories (one output only). With a ``curvature`` of the
-    one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21.
+    one output, gains are those of Newton steps; ``smooth`` and ``least`` are then in multiples of 2**-21. Of the
+    costless splits of a node, that one is taken that is worth most times its ``noise``.
     """
     n, d = X.shape
     weights = weights or [1] * n
@@ -241,7 +243,7 @@ def grow(
         floor = 1e-12 * squares * 2.0 ** (-2 * exponent)
     thresholds = [thresholds_of(X[:, f]) for f in range(d)]
     root = Leaf(list(range(n)), sums(range(n), weights, rounded))
-    level = [root]
+    level, count = [root], 0
     for _ in range(max_depth):
         cuts = {}
         for (v, node), f in itertools.product(enumerate(level), range(d)):
@@ -254,7 +256,7 @@ def grow(
         pending = set(range(len(level)))
         children: dict[int, tuple] = {}
         while True:
-            best = None
+            best, costless = None, {}
             for (v, f), cut in cuts.items():
                 if v not in pending:
                     continue
@@ -266,9 +268,17 @@ def grow(
                 key = (-net, price, f, v)
                 if net > floor and (best is None or key < best[0]):
                     best = (key, v, f, cut, net)
+                if noise and net > floor and rate * price == 0:
+                    costless.setdefault(v, []).append(
+                        (net * noise(level[v].number, f), -f, cut, net)
+                    )
             if best is None:
                 break
-            _, v, f, (_, threshold, side, left), net = best
+            (_, price, f, v), *_, cut, net = best
+            if noise and rate * price == 0:
+                _, f, cut, net = max(costless[v])
+                f = -f
+            _, threshold, side, left = cut
             node = level[v]
             chosen = set(left)
             right = [i for i in node.rows if i not in chosen]
@@ -282,6 +292,9 @@ def grow(
             if isinstance(prices, Prices):
                 prices.take(f)
         level = [child for v in sorted(children) for child in children[v]]
+        for child in level:
+            count += 1
+            child.number = count
     if isinstance(prices, RowPrices):
         for leaf in leaves(root):
             for i in leaf.rows:

@@ -55,7 +55,7 @@ class Task:
     @cached_property
     def booster(self) -> Any:
         """Greedy Miser without prices: what early exits are put on, trained once."""
-        return fitted(self.make(f"GreedyMiser{self.suffix}"), self.rows)
+        return fitted(self.make(f"GreedyMiser{self.suffix}", split_noise=0), self.rows)
 
     def make(self, name: str, *args: Any, **params: Any) -> Any:
         """An estimator with the prices and the seed of the task."""

@@ -15,6 +15,7 @@ from worthwhile.core.boosting.grower import Grower, Rules
 from worthwhile.core.boosting.node_rows import NodeRows
 from worthwhile.core.boosting.purchases import Meetings, Purchases, RowPurchases
 from worthwhile.core.boosting.rounding import coarse_curvature
+from worthwhile.core.boosting.split_noise import noise_of
 from worthwhile.core.boosting.team import Pace, meet, take
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.compile import kernel
@@ -146,16 +147,20 @@ CHANGES = [steady, wavering, unreliable]
     size=st.sampled_from(TEAMS),
     change=st.sampled_from(CHANGES),
     curved=st.booleans(),
+    level=st.sampled_from([0.0, 0.5]),
 )
 def test_the_team_grows_the_trees_of_the_general_grower(
-    seed, n, d, depth, min_leaf, sampled, at_once, size, change, curved
+    seed, n, d, depth, min_leaf, sampled, at_once, size, change, curved, level
 ):
     rng = np.random.default_rng(seed)
     case = Case(rng, n, d, at_once=at_once, curved=curved)
     rate = float(rng.choice([0.0, 1e11, 1e12]))
     least = int(rng.choice([0, 2**20, 2**23])) if curved else 0
     smooth = float(rng.choice([0.0, 2.0**22])) if curved else 0.0
-    rules = Rules(depth, min_leaf, rate, unit=0.5, floor=1e-6, smooth=smooth, least=least)
+    rules = Rules(
+        depth, min_leaf, rate, unit=0.5, floor=1e-6, smooth=smooth, least=least,
+        noise=noise_of(level, seed),
+    )  # fmt: skip
     rows = np.flatnonzero(rng.random(n) < 0.7).astype(np.int32) if sampled else None
     if rows is not None and not len(rows):
         rows = None

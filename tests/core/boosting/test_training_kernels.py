@@ -240,14 +240,33 @@ def test_ties_go_to_lower_price_then_feature_then_node():
     gain = np.array([[5.0, 7.0, 6.0], [7.0, 5.0, -np.inf]])
     prices = np.array([[1.0, 1.0, 0.0]])
     pending = np.array([True, True])
+    none = np.empty((0, 3))
     # at rate 1: net 4, 6, 6 and 6, 4: the free feature 2 of node 0 first
-    assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0) == 2
+    assert splitting.choose(gain, 1.0, prices, 1.0, pending, 0.0, none) == 2
     # at rate 0: net 7 twice at the same price: the lower feature, of node 1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 3
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0, none) == 3
     pending[1] = False
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0) == 1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 7.0) == -1
-    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf) == 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 0.0, none) == 1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 0.0, pending, 7.0, none) == -1
+    assert splitting.choose(gain, 1.0, np.ones((1, 3)), 1e6, pending, -np.inf, none) == 1
+
+
+def test_noise_chooses_among_splits_of_a_node_that_cost_nothing_and_never_what_is_bought():
+    gain = np.array([[5.0, 4.0, 8.0, 0.0], [1.0, 3.0, -np.inf, 4.9]])
+    prices, pending = np.array([[0.0, 0.0, 2.0, 0.0]]), np.array([True, True])
+    factor = np.array([[1.0, 2.0, 99.0, 99.0], [99.0, 1.0, 99.0, 1.0]])
+
+    def pick(rate, floor=0.0):
+        return splitting.choose(gain, 1.0, prices, rate, pending, floor, factor)
+
+    assert pick(1.0) == 2  # net 5, 4, 6, 0: bought, as without noise
+    assert pick(2.0) == 1  # net 5, 4, 4, 0: of the costless ones 5 and 8 with noise
+    assert pick(2.0, 4.5) == 0  # that of 4 is not worth the floor
+    assert pick(0.0) == 2  # nothing costs anything
+    assert pick(9.0, 5.0) == -1
+    pending[0] = False
+    assert pick(9.0) == 4
+    assert pick(9.0, 1.0) == 7
 
 
 def test_purchases_wait_until_settled_where_asked_to():

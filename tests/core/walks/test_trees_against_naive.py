@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.ensembles import nested, opens_of
 from tests.naive import trees as naive
+from tests.naive.noise import factor
+from worthwhile.core.boosting.split_noise import noise_of
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
 from worthwhile.estimators.boosting.binned_data import BinnedData
@@ -92,6 +94,26 @@ def test_one_tree_of_vector_leaves(problem, lam, max_depth, outputs):
     prices = naive_prices(naive.Prices, costs)
     root, exponent = naive.grow(X, gradients, prices, lam, max_depth, 2)
     assert grown(X, gradients, costs, config)[0] == naive.describe(root, exponent)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    problems(), st.sampled_from([0.0, 0.3]), st.integers(1, 3), st.sampled_from([0.3, 2.0]), st.integers(0, 2**31)
+)  # fmt: skip
+def test_one_tree_with_noise(problem, lam, outputs, level, seed):
+    X, rng, costs = problem
+    gradients = rng.normal(size=(outputs, len(X)))
+    config = BoosterSettings(
+        lam=lam, lam_scale="sum", learning_rate=1.0, max_depth=4, min_samples_leaf=1
+    )
+    names, prices = (seed, 3, 1), naive_prices(naive.Prices, costs)
+    root, exponent = naive.grow(
+        X, gradients, prices, lam, 4, 1, noise=lambda node, f: factor(level, *names, node, f)
+    )
+    sample = Sample(noise=noise_of(level, *names))
+    tree, booster, *_ = grown(X, gradients, costs, config, sample=sample)
+    assert tree == naive.describe(root, exponent)
+    assert booster.purchases.order == prices.order
 
 
 @settings(max_examples=40, deadline=None)

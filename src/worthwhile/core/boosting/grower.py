@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from worthwhile.core.boosting import partition, splitting
+from worthwhile.core.boosting.split_noise import NO_NOISE, Noise, draw_factors
 from worthwhile.core.dtypes import COUNT_BITS, SUM
 
 COUNT = (1 << COUNT_BITS) - 1
@@ -37,6 +38,8 @@ class Rules:
         counts in that of a category.
     least : int
         Least curvature of a leaf over all outputs, where gains go by it.
+    noise : Noise
+        What changes the order of splits that are worth their price.
     """
 
     max_depth: int
@@ -46,6 +49,7 @@ class Rules:
     floor: float
     smooth: float = 0.0
     least: int = 0
+    noise: Noise = NO_NOISE
 
 
 @dataclass
@@ -182,9 +186,12 @@ class Grower:
             int(self._tree.total[0][0]),
             [(node.pieces, node.path) for node in nodes],
         )
+        factor = self._factors(nodes, d)
         chosen: dict[int, tuple[int, int, int | None]] = {}
         while (
-            pick := splitting.choose(gain, rules.unit, prices, rules.rate, pending, rules.floor)
+            pick := splitting.choose(
+                gain, rules.unit, prices, rules.rate, pending, rules.floor, factor
+            )
         ) >= 0:
             number, feature = divmod(pick, d)
             node = nodes[number]
@@ -199,6 +206,14 @@ class Grower:
             if (category := self.node_rows.layout.category(feature)) > 0:
                 self._tree.words[node.number] = sets[number, category - 1]
         return chosen
+
+    def _factors(self, nodes, d):
+        """Noise of every feature at these nodes; no rows where there is none."""
+        noise = self._rules.noise
+        factor = np.empty((len(nodes) if len(noise.table) else 0, d))
+        for own, node in zip(factor, nodes, strict=False):
+            draw_factors(noise.key, noise.table, node.number, own)
+        return factor
 
     def _score(self, nodes, last):
         """Ask the rows for the gains of these nodes: the smaller of two siblings is built from rows."""

@@ -239,12 +239,17 @@ def score_packed(
                 )  # fmt: skip
 
 
-@kernel("int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64)", lean=True)
-def choose(gain, unit, price, rate, pending, floor):
+@kernel(
+    "int64(float64[:,::1], float64, float64[:,::1], float64, boolean[::1], float64, float64[:,::1])",
+    lean=True,
+)
+def choose(gain, unit, price, rate, pending, floor, factor):
     """Pick the split to take next: ``node * d + feature``, or -1 if none beats ``floor``.
 
     Net worth is ``gain * unit - rate * price``. Ties: lower price, lower feature, lower node (the
     lower threshold was settled in the scan). ``price`` has a row per node, or one row for all.
+    ``factor`` (nodes, features), where it has rows, is noise. What is bought is decided without it:
+    where the split picked costs nothing, it picks among those of its node that do not either.
     """
     d = gain.shape[1]
     best, best_price, pick = floor, np.inf, np.int64(-1)
@@ -266,4 +271,13 @@ def choose(gain, unit, price, rate, pending, floor):
                 )
             if better:
                 best, best_price, pick = net, prices[feature], np.int64(node * d + feature)
+    if pick < 0 or factor.shape[0] == 0 or rate * best_price > 0.0:
+        return pick
+    node = pick // d
+    prices = price[node] if price.shape[0] > 1 else price[0]
+    most = -np.inf
+    for feature in range(d):
+        net = gain[node, feature] * unit
+        if net > floor and rate * prices[feature] == 0.0 and net * factor[node, feature] > most:
+            most, pick = net * factor[node, feature], np.int64(node * d + feature)
     return pick

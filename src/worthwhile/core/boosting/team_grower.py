@@ -109,6 +109,7 @@ class TeamGrower:
             totals=np.empty(widest, dtype=SUM), jobs=np.empty((jobs, 3), dtype=SUM),
             divides=np.empty(widest, dtype=SUM), picks=np.zeros((widest, 5), dtype=SUM),
             pending=np.empty(widest, dtype=bool), curvatures=np.zeros(widest, dtype=SUM),
+            factor=np.empty((widest, d)),
         )  # fmt: skip
         self._found = growth.Found(
             gain=np.empty((widest, d)), cut=np.empty((widest, d), dtype=np.int32),
@@ -144,6 +145,7 @@ class TeamGrower:
         terms = growth.Terms(
             allowed, self._use(allowed), float(rules.unit), float(rules.rate), float(rules.floor),
             self._purchases.at_once, rules.min_leaf, rules.max_depth, float(rules.smooth), rules.least,
+            rules.noise.key, rules.noise.table,
         )  # fmt: skip
         leaves = growth.Leaves(
             _NO_LEAVES if leaf is None else leaf,

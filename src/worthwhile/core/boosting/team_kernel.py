@@ -21,6 +21,7 @@ from worthwhile.core.boosting.layout import CATEGORY
 from worthwhile.core.boosting.partition import BLOCK_, BYTE, SET, divide_rows, goes_left
 from worthwhile.core.boosting.partition import CUT as CUT_
 from worthwhile.core.boosting.rounding import coarse
+from worthwhile.core.boosting.split_noise import draw_factors
 from worthwhile.core.boosting.splitting import choose, scan_packed_block
 from worthwhile.core.boosting.team import meet, take
 from worthwhile.core.compile import group, kernel
@@ -69,9 +70,10 @@ Terms = group(
     __name__, "Terms",
     allowed="boolean[::1]", use="uint8[::1]", unit="float64", rate="float64", floor="float64",
     at_once="boolean", min_leaf="int64", max_depth="int64", smooth="float64",
-    least="int64",
+    least="int64", key="uint64", table="float64[::1]",
 )  # fmt: skip
-"""Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`."""
+"""Features that may be split, what of each block they need, :class:`worthwhile.core.boosting.grower.Rules`
+with the key and the table of their noise."""
 
 Money = group(
     __name__, "Money",
@@ -93,9 +95,10 @@ Level = group(
     __name__, "Level",
     plan="int64[::1]", nodes="int64[:,::1]", totals="int64[::1]", jobs="int64[:,::1]",
     divides="int64[::1]", picks="int64[:,::1]", pending="boolean[::1]", curvatures="int64[::1]",
+    factor="float64[:,::1]",
 )  # fmt: skip
 """The plan, the nodes of the level and their packed sums, the jobs, the nodes to divide, the splits taken,
-the nodes that may still be split, and their curvatures. To begin with it describes the root."""
+the nodes that may still be split, their curvatures, and their noise. To begin with it describes the root."""
 
 Found = group(
     __name__, "Found",
@@ -270,12 +273,18 @@ def _take_splits(columns, terms, money, tree, level, found):
     """Take splits of the level, best net worth first."""
     gain, cut, left, sets, left_curvature = found
     prices, plan, picks, pending = money.prices, level.plan, level.picks, level.pending
+    factor, noisy = level.factor, terms.table.shape[0] > 0
     count, d = plan[IN_LEVEL], gain.shape[1]
     for k in range(count):
+        if noisy:
+            draw_factors(terms.key, terms.table, level.nodes[k, NODE], factor[k])
         pending[k] = level.nodes[k, SCORED] == 1
         picks[k, PICKED], picks[k, PICKED_NODE] = -1, level.nodes[k, NODE]
     while True:
-        pick = choose(gain[:count], terms.unit, prices, terms.rate, pending, terms.floor)
+        pick = choose(
+            gain[:count], terms.unit, prices, terms.rate, pending, terms.floor,
+            factor[: count if noisy else 0],
+        )  # fmt: skip
         if pick < 0:
             return
         k, feature = pick // d, pick % d
@@ -307,7 +316,7 @@ def _add_leaf(nodes, plan, total, curvature):
 @kernel(inline=True)
 def _plan_level(nodes, level, gain, min_leaf, last):
     """Write the splits taken into the tree and plan the level of their children."""
-    plan, here, totals, jobs, divides, picks, _, curvatures = level
+    plan, here, totals, jobs, divides, picks, _, curvatures, _ = level
     count = plan[IN_LEVEL]
     plan[IN_LEVEL] = plan[JOBS] = plan[DIVIDES] = 0
     for k in range(count):

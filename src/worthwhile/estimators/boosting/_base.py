@@ -190,13 +190,15 @@ class Miser(MiserParameters, ABC):
     def _begin(self) -> None:
         """Draw the seed, once for a fit and all that continue it."""
         if not (self.warm_start and hasattr(self, "policy_")):
-            whole = self.subsample == 1 and self.max_features == 1
+            drawn = self.subsample < 1 or self.max_features < 1
+            drawn = drawn or isinstance(self.validation_fraction, Real)
             # Where nothing is drawn, the model and its file do not depend on a seed; rows held out
-            # unasked are the same ones in every fit, unless a seed is given.
-            unasked = isinstance(self.validation_fraction, str) and self.random_state is None
-            fixed = whole and (self.validation_fraction is None or unasked)
+            # unasked, and noise, are the same ones in every fit, unless a seed is given.
+            given = self.random_state is not None
+            may = isinstance(self.validation_fraction, str) or self._noise() > 0
+            seeded = drawn or (given and may)
             self.seed_ = (
-                0 if fixed else int(check_random_state(self.random_state).randint(2**31 - 1))
+                int(check_random_state(self.random_state).randint(2**31 - 1)) if seeded else 0
             )
         say_if_cold(add_values)
 
@@ -224,8 +226,8 @@ class Miser(MiserParameters, ABC):
         return Plan(
             n_rounds=int(self.n_rounds), vector=self._vector(),
             newton=bool(self._or_preset("newton")), patience=self._or_preset("patience"),
-            subsample=float(self.subsample), max_features=float(self.max_features), allowed=allowed,
-            seed=self.seed_, verbose=int(self.verbose),
+            subsample=float(self.subsample), max_features=float(self.max_features),
+            split_noise=self._noise(), allowed=allowed, seed=self.seed_, verbose=int(self.verbose),
         )  # fmt: skip
 
     def _boost(

@@ -53,6 +53,9 @@ MOST_STEPS, MANY_ROWS = 20.0, 2000
 """Most steps, rounds times rate, on so many rows; on fewer, less by the root of their number. Chosen on 200 and
 600 rows of five tables: without it, 200 rounds at rate 0.1 are far too sure of themselves there."""
 
+MOST_NOISE = 10.0
+"""With more, noise alone would say where to split, and does already."""
+
 
 @dataclass(eq=False, repr=False)
 class MiserParameters(TrainingParameters, CostAware):
@@ -60,6 +63,7 @@ class MiserParameters(TrainingParameters, CostAware):
 
     trade_off_parameters: ClassVar[tuple[str, ...]] = ("lam",)
     _renamed: ClassVar[dict[str, str]] = {"init": "preset"}
+    _usual_noise: ClassVar[float] = 0.0
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -73,6 +77,7 @@ class MiserParameters(TrainingParameters, CostAware):
         "newton": ["boolean", StrOptions({"auto"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "max_features": [Interval(Real, 0, 1, closed="right")],
+        "split_noise": [Interval(Real, 0, MOST_NOISE, closed="both"), StrOptions({"auto"})],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither"), StrOptions({"auto"})],
         "patience": [None, Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "warm_start": ["boolean"],
@@ -93,6 +98,7 @@ class MiserParameters(TrainingParameters, CostAware):
     newton: bool | str = "auto"
     subsample: float = 1.0
     max_features: float = 1.0
+    split_noise: float | str = "auto"
     validation_fraction: float | str | None = "auto"
     patience: int | str | None = "auto"
     scoring: str | Callable[..., float] = "loss"
@@ -156,6 +162,13 @@ class MiserParameters(TrainingParameters, CostAware):
             rows = everybody.fsum(training.weight)
         most = MOST_STEPS * math.sqrt(rows / MANY_ROWS)
         return min(USUAL_RATE, most / int(self.n_rounds))
+
+    def _noise(self) -> float:
+        """The noise in splits: as given, or for "auto" the class's own, with the steps that it was chosen with."""
+        if not isinstance(self.split_noise, str):
+            return float(self.split_noise)
+        usual = self.preset == "default" and self._or_preset("newton")
+        return self._usual_noise if usual else 0.0
 
     def _settings(self, rate: float = USUAL_RATE) -> BoosterSettings:
         authors = self.preset == "authors"

@@ -15,6 +15,7 @@ from worthwhile.core.boosting.grower import Grown
 from worthwhile.core.boosting.leaves import Step
 from worthwhile.core.boosting.purchases import Meetings
 from worthwhile.core.boosting.rounding import Rounded
+from worthwhile.core.boosting.split_noise import noise_of
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts, as_float
 from worthwhile.estimators.boosting.binned_data import BinnedData
@@ -44,6 +45,8 @@ class Plan:
         Rounds without a better validation score after which no more are run.
     subsample, max_features : float
         Share of rows per round and of features per tree.
+    split_noise : float
+        Standard deviation of the noise in the logarithm of what splits are worth.
     allowed : bool (d,)
         Features that may be used at all.
     seed : int
@@ -56,6 +59,7 @@ class Plan:
     patience: int | None
     subsample: float
     max_features: float
+    split_noise: float
     allowed: Masks
     seed: int
     verbose: int = 0
@@ -220,7 +224,8 @@ class Rounds:
         factor = self.loss.newton_factor or 1.0
         grown = []
         for output, part in enumerate(gradients):
-            sample = Sample(rows, self._some_features(rng))
+            noise = noise_of(self.plan.split_noise, self.plan.seed, number, output)
+            sample = Sample(rows, self._some_features(rng), noise)
             tree = self.booster.grow(part, sample, output, factor=factor)
             if self.loss.leaf_quantile is not None:
                 lacking = self.loss.y - (self.base[0] + self.total[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,7 @@ from worthwhile.core.boosting.rounding import (
     coarse_sum,
 )
 from worthwhile.core.boosting.shared_rows import SharedRows
+from worthwhile.core.boosting.split_noise import NO_NOISE, Noise
 from worthwhile.core.boosting.team_grower import TeamGrower
 from worthwhile.core.code_sets import join_words
 from worthwhile.core.dtypes import PACKED_ROWS, SUM
@@ -109,10 +110,11 @@ class Tree:
 
 @dataclass
 class Sample:
-    """What a tree may see: some rows (ascending) and some features; None means all."""
+    """What a tree may see: some rows (ascending) and some features, None means all; and with what noise."""
 
     rows: npt.NDArray[np.int32] | None = None
     features: npt.NDArray[np.bool_] | None = field(default=None)
+    noise: Noise = NO_NOISE
 
 
 class Booster:
@@ -234,7 +236,7 @@ class Booster:
         together = self._suits_team and self._is_packed(rounded)
         if together:
             total, squares = self._packed_sums(rounded, sample)
-            rules = self._rules(rounded.exponent, total, squares)
+            rules = replace(self._rules(rounded.exponent, total, squares), noise=sample.noise)
             leaf = self._leaf if everywhere else None
             grown = self._team.grow(
                 rounded.values[0], sample.rows, total, rules, allowed, leaf, rounded.small_curvature
@@ -242,6 +244,7 @@ class Booster:
         else:
             pieces, total, squares = self._begin(rounded, sample)
             rules = self._rules(rounded.exponent, total, squares, len(rounded.values))
+            rules = replace(rules, noise=sample.noise)
             grown = self._grower.grow(pieces, total, rules, allowed)
         route = leaves.Route(grown, self.data.layout)
         if not (everywhere and together):

@@ -32,7 +32,7 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
 
     Parameters that are not listed (``lam``, ``costs``, ``n_rounds``, ``learning_rate``,
     ``max_depth``, ``min_samples_leaf``, ``lam_scale``, ``penalty``, ``subsample``, ``max_features``,
-    ``validation_fraction``, ``patience``, ``warm_start``, ``random_state``, ``verbose``)
+    ``split_noise``, ``validation_fraction``, ``patience``, ``warm_start``, ``random_state``, ``verbose``)
     are those of the regressor, with the same defaults; of every class the same share of rows is held
     out.
 
@@ -97,6 +97,8 @@ class GreedyMiserClassifier(ClassParameters, CostAwareClassifier, TradeOff):
     ([0, 1], True)
     """
 
+    # On tuning sets of 300 to 2,500 rows 0.3 to 0.6 are as good as each other, and better than none.
+    _usual_noise: ClassVar[float] = 0.5
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TradeOff._parameter_constraints,
         "leaves": [StrOptions({"vector", "scalar"})],

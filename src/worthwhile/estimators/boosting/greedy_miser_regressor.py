@@ -108,6 +108,12 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
         they meet there.
     max_features : float, default=1.0
         Share of the features that a tree may use.
+    split_noise : float or "auto", default="auto"
+        Noise in what splits seem worth, so that trees do not all follow the same accidents of few rows: of
+        the splits of a node that cost nothing more, that one is taken that gains most times exp(``split_noise`` z),
+        with a normal z for every tree, node and feature. What is bought is decided without it. "auto" is 0.5
+        for classes with the default preset and Newton steps, else 0. The noise is the same in every fit
+        unless ``random_state`` is given.
     validation_fraction : float, None or "auto", default="auto"
         Share of the rows to hold out; the model is then cut to the best round on them. "auto":
         with the default preset a tenth of 10,000 rows or more, the same rows in every fit unless
@@ -121,7 +127,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
     warm_start : bool, default=False
         Let ``fit`` go on from the fitted model, which remembers what was bought.
     random_state : int or RandomState, optional
-        Seed of the samples.
+        Seed of the samples and of the noise.
     categorical, dates, n_jobs
         As in :class:`GreedyMiserClassifier`, where they are described.
     verbose : int, default=0
@@ -143,7 +149,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
     n_rounds_ : int
         Rounds kept.
     seed_ : int
-        Seed that the samples were drawn from.
+        Seed that the samples and the noise were drawn from.
     lam_, learning_rate_ : float
         The ``lam`` and the learning rate in use.
 

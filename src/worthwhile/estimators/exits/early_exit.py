@@ -332,7 +332,8 @@ class EarlyExitClassifier(EarlyExit, CostAwareClassifier):
     def _default_model(self) -> Any:
         from worthwhile.estimators.boosting import GreedyMiserClassifier
 
-        return GreedyMiserClassifier()
+        # Noise would spread the first trees, and what they buy, over more features.
+        return GreedyMiserClassifier(split_noise=0)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EarlyExitClassifier:
         """Place the exits; train the model first where it is not fitted.
