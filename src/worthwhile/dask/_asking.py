@@ -38,9 +38,9 @@ def asked(client: Client, question: Callable[..., Any], *given: Any) -> Any:
         found = question(*given)
         return await found if inspect.isawaitable(found) else found
 
-    coroutine = answer()
+    coroutine, loop = answer(), client.loop.asyncio_loop
     try:
-        call = asyncio.run_coroutine_threadsafe(coroutine, client.loop.asyncio_loop)
+        call = asyncio.run_coroutine_threadsafe(coroutine, loop)
     except RuntimeError:  # the loop is closed
         coroutine.close()
         raise
@@ -55,6 +55,8 @@ def asked(client: Client, question: Callable[..., Any], *given: Any) -> Any:
                 raise RuntimeError("the client is closed.")
     finally:
         call.cancel()
+        if not loop.is_running():
+            coroutine.close()  # which may never have begun
 
 
 def is_closed(client: Client) -> bool:

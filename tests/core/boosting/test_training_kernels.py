@@ -25,6 +25,7 @@ from worthwhile.core.boosting.binning import encode_matrix, find_bins
 from worthwhile.core.boosting.grower import Grown
 from worthwhile.core.boosting.layout import Layout
 from worthwhile.core.boosting.purchases import Purchases
+from worthwhile.core.dtypes import PACKED_ROWS
 from worthwhile.core.threads import Threads
 from worthwhile.costs import FlatCosts
 
@@ -82,6 +83,20 @@ def test_rows_of_weight_one_are_counted_as_any_others(seed, n, width, columns):
         found = found.reshape(before.shape)
         assert (found[:, :, 0] == expected[:, :, 0]).all()
         assert (found * (found[:, :, :1] != 0) == expected).all()
+
+
+@pytest.mark.compiled
+def test_more_rows_than_one_number_counts():
+    n = 2**21 + 10_000
+    words, rows = np.zeros(n, dtype=np.uint64), np.arange(n, dtype=np.int32)
+    statistics = np.full((n, 2), -(2**21))
+    statistics[:, 0] = 1
+    pieces, found = partition.gather_pieces([partition.chunks(n)]), np.zeros(512, dtype=np.int64)
+    room = counted_sums.room_to_count()
+    counted_sums.add_pieces(
+        words, rows, statistics, pieces, 0, len(pieces), PACKED_ROWS, room, found
+    )
+    assert found[:2].tolist() == [n, -(2**21) * n]
 
 
 def test_packed_sums_hold_the_largest_case():

@@ -14,6 +14,7 @@ from worthwhile import (
     ParquetTable,
 )
 from worthwhile.core.boosting.stored_states import StoredStates
+from worthwhile.estimators.boosting import booster
 
 pytest.importorskip("pyarrow")
 
@@ -176,3 +177,17 @@ def test_prices_of_columns_that_are_not_there(tmp_path):
         regressor(costs=Costs({**SMALL["costs"], "strange": 1})).fit(
             ParquetTable(tmp_path / "cases.parquet"), y
         )
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_more_rows_than_one_number_counts_give_the_same_file(classes, tmp_path, monkeypatch):
+    """The layout of histograms of such tables, on a small one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    signal = np.nan_to_num(X[:, 0]) + np.abs(np.nan_to_num(X[:, 1])) + rng.normal(size=len(X))
+    how = {"costs": [1, 2, 0.5, 1, 1, 3]}
+    model, y = (classifier(**how), signal > 0.5) if classes else (regressor(**how), signal)
+    expected = content(model.fit(X, y), tmp_path)
+    monkeypatch.setattr(booster, "PACKED_ROWS", 1_000)
+    assert content(model.fit(X, y), tmp_path) == expected
