@@ -37,8 +37,8 @@ def draw(records: Records, folder: Path) -> None:
     extra = [
         make for name, make in (("oracle gate", _oracle), ("stages", _stages)) if name in records
     ]
-    width = -(-(len(fronts) + len(extra) + 1) // 2)
-    figure, grid = plt.subplots(2, width, figsize=(3.7 * width, 6.6), layout="constrained")
+    lines = -(-(len(fronts) + len(extra)) // 3)
+    figure, grid = plt.subplots(lines, 3, figsize=(10.5, 2.9 * lines), layout="constrained")
     axes = list(grid.ravel())
     shown: dict[str, Any] = {}
     for axis, key in zip(axes, fronts, strict=False):
@@ -49,8 +49,8 @@ def draw(records: Records, folder: Path) -> None:
         clean(axis)
     for axis in axes[len(fronts) + len(extra) :]:
         axis.axis("off")
-    axes[-1].legend(shown.values(), shown.keys(), frameon=False, loc="center")
-    figure.savefig(folder / "adapt-2017.png", dpi=70)
+    figure.legend(shown.values(), shown.keys(), frameon=False, loc="outside lower center", ncols=4)
+    figure.savefig(folder / "adapt-2017.png", dpi=90)
     plt.close(figure)
 
 
@@ -73,9 +73,9 @@ def _front(axis: Any, records: Records, model: str, name: str) -> dict[str, Any]
     low = top - (0.15 if name != "yahoo" else 0.05)
     what = "precision@5" if name == "yahoo" else "accuracy"
     axis.set(
-        title=f"{PANELS[model, name]}: {NAMES[name]}, {model}", xlabel="mean bill of a row", ylabel=what,
-        ylim=(low, best + 0.1 * (best - low)),
+        xlabel="mean bill of a row", ylabel=what, ylim=(low, best + 0.1 * (best - low)),
     )  # fmt: skip
+    axis.set_title(f"{PANELS[model, name]}: {NAMES[name]}, {model}", fontsize=10)
     if name == "yahoo":
         axis.set_xscale("log")
     return shown
@@ -113,7 +113,9 @@ def _examples(records: Records, folder: Path) -> None:
 
     from worthwhile.plots._style import clean
 
-    figure, axes = plt.subplots(1, 7, figsize=(18, 2.9), layout="constrained")
+    figure, grid = plt.subplots(2, 4, figsize=(10.5, 5), layout="constrained")
+    axes = [*grid[0, :3], *grid[1, :2], grid[0, 3], grid[1, 2]]
+    grid[1, 3].axis("off")
     own = records["synthetic-1"]
     extent = (own["low"][0], own["high"][0], own["low"][1], own["high"][1])
     pictures = {"RBF-SVM": own["exact picture"]} | {
@@ -139,7 +141,7 @@ def _examples(records: Records, folder: Path) -> None:
     axes[6].set(title="Figure 3: Synthetic-2", xlabel="mean cost", ylabel="accuracy")
     axes[6].legend(frameon=False, fontsize=7, loc="lower right")
     clean(axes[6])
-    figure.savefig(folder / "adapt-2017-examples.png", dpi=75)
+    figure.savefig(folder / "adapt-2017-examples.png", dpi=90)
     plt.close(figure)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
-from benchmarks.papers.adapt_2017_parts import Existing
+from benchmarks.papers.adapt_2017_parts import TREES, Existing
 from benchmarks.papers.sets import Problem
 from worthwhile import (
     AdaptiveBoostingClassifier,
@@ -21,7 +21,7 @@ from worthwhile import (
 GRID = 36
 """Points of a picture in each direction."""
 WEAK = {
-    "p_full": 0.5, "constraint": "equal", "n_rounds": 5, "max_depth": 2, "learning_rate": 0.5,
+    "p_full": 0.5, "constraint": "equal", **TREES, "n_rounds": 5, "max_depth": 2, "learning_rate": 0.5,
 }  # fmt: skip
 """Trees for Synthetic-1: with more of them nothing is left for the exact model."""
 SHARES, GAMMAS = (0.4, 0.5, 0.6, 0.75), (0.003, 0.01, 0.03, 0.06)
@@ -54,7 +54,9 @@ def synthetic_1(seed: int = 0) -> dict[str, Any]:
         ("ADAPT-GBRT", AdaptiveBoostingClassifier, WEAK),
     ):
         for iterations in (1, 10):
-            model = make(exact, gamma=0.0, max_iter=iterations, costs=costs, **extra).fit(X, y)
+            model = make(exact, gamma=0.0, costs=costs, **(extra | {"max_iter": iterations})).fit(
+                X, y
+            )
             sent, cheap = model.sent(rows), model.policy_.cheap
             said = cheap.output.predict(cheap.batch(rows.to_numpy(float), billed=False).raw) > 0
             found[f"{name} {iterations}"] = {
@@ -92,15 +94,15 @@ def synthetic_2(
     return found
 
 
-def oracle_gate(p: Problem, existing: Existing) -> dict[str, Any]:
+def oracle_gate(p: Problem, existing: Existing, rounds: int) -> dict[str, Any]:
     """Section 3: the gate that knows the losses, and the one that was learned, around the same cheap model.
 
     The oracle keeps a row where the excess loss is at most eta times what is saved; the learned gate has its
     threshold moved. Lines are (mean cost, accuracy, mean loss) on test rows.
     """
     model = AdaptiveBoostingClassifier(
-        existing.model, budget=0.6 * existing.cost, n_rounds=40, max_depth=5, costs=p.costs,
-        random_state=0, n_jobs=1,
+        existing.model, budget=0.6 * existing.cost, n_rounds=rounds, max_depth=5, costs=p.costs,
+        random_state=0, n_jobs=1, **TREES,
     ).fit(*p.train, existing_proba=existing.proba, validation=p.held)  # fmt: skip
     X, y = p.test
     policy, rows = model.policy_, np.arange(len(y))
@@ -132,7 +134,7 @@ def oracle_gate(p: Problem, existing: Existing) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stages(p: Problem, existing: Existing) -> dict[str, Any]:
+def stages(p: Problem, existing: Existing, rounds: int) -> dict[str, Any]:
     """Remark 2: a gate in front of a gate in front of the existing model, each within what is left to spend.
 
     The first stage may spend 0.8 of the existing model's cost, the second 0.65, the third 0.5; beside each
@@ -146,8 +148,8 @@ def stages(p: Problem, existing: Existing) -> dict[str, Any]:
             ("one stage", (existing.model, existing.proba)),
         ):
             model = AdaptiveBoostingClassifier(
-                own[0], budget=share * existing.cost, n_rounds=40, max_depth=5, costs=p.costs,
-                random_state=0, n_jobs=1,
+                own[0], budget=share * existing.cost, n_rounds=rounds, max_depth=5, costs=p.costs,
+                random_state=0, n_jobs=1, **TREES,
             ).fit(*p.train, existing_proba=own[1], validation=p.held)  # fmt: skip
             cost, accuracy = float(model.cost(p.test[0]).mean()), float(model.score(*p.test))
             found[f"{name} {number}"] = [cost, accuracy, share]

@@ -15,8 +15,9 @@ How a paper plugs in. Its module has one ``PAPER = Paper(...)`` (see ``frame.py`
 - ``experiments(given)`` lists ``Experiment(name, run, settings, seed, needs)``. It must list without reading data;
   ``run()`` does the work and gives what JSON can hold. Smaller sizes where ``given.quick``; real files where
   ``given.yahoo`` and so on name a folder. Keep one experiment under eight minutes.
-- ``claims(records)`` gives the rows of the page at a glance (``claims.py``), from ``records[name]`` (figures of one
-  experiment) and ``records.under(start)``; where a figure depends on what is not the paper's, ``chosen`` says so.
+- ``claims(records)`` gives its table of claims (``claims.py``), of which the main ones stand at a glance too, from
+  ``records[name]`` (figures of one experiment) and ``records.under(start)``; where a figure depends on what is not the
+  paper's, ``chosen`` says so.
 - ``text(records)`` is the long page, from ``records.heading(PAPER)`` to ``ending(PAPER, records)``; ``draw(records,
   folder)`` makes its figures.
 """
@@ -56,11 +57,11 @@ def index(results: Path = RESULTS) -> str:
     for paper in PAPERS:
         records = Records(results / f"{paper.name}.jsonl")
         minutes += records.seconds / 60
-        text = f"## {paper.title}\n\nData: {paper.data}. {paper.rules}[The long page]({paper.name}.md).\n"
+        text = f"## [{paper.title}]({paper.name}.md)\n"
         if paper.claims and len(records):
             claims = paper.claims(records)
-            text += f"\n{table(claims)}"
-            lines.append([paper.title, *counts(claims)])
+            text += f"\n{table([claim for claim in claims if claim.main])}"
+            lines.append([f"[{paper.title}]({paper.name}.md)", *counts(claims)])
         parts.append(text)
     template = Template((Path(__file__).parent / "index_page.md").read_text())
     summary = markdown(["paper", *VERDICTS], lines)

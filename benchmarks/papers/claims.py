@@ -1,4 +1,4 @@
-"""What a paper claims beside what the kept results give: the lines of the page at a glance."""
+"""What a paper claims beside what the kept results give: lines of its page, the main ones also at a glance."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class Claim(NamedTuple):
     """None: not comparable, the reason stands in ``chosen``."""
     added: bool = False
     """Whether the figure rests on something that is not the paper's, which ``chosen`` names."""
+    main: bool = False
+    """Whether it is one of the paper's strongest, which stand on the page at a glance."""
 
     @property
     def verdict(self) -> str:
@@ -40,17 +42,19 @@ class Try(NamedTuple):
     added: bool = False
 
 
-def settle(text: str, paper: str, tries: list[Try], chosen: str) -> Claim:
-    """The paper's own way, and ours beside it; where only ours reaches what is claimed, the line says so."""
+def settle(text: str, paper: str, tries: list[Try], chosen: str, *, main: bool = False) -> Claim:
+    """The paper's own way, and where it misses ours beside it; where only ours reaches it, the line says so."""
     own, added = ([one for one in tries if one.added == kind] for kind in (False, True))
     reached = any(one.reached for one in own)
     helped = [one.label for one in added if one.reached and not reached]
     chosen += "".join(f"; **{label}**" for label in helped)
-    labels: dict[str, list[str]] = {}
+    labels: dict[str, str] = {}
     for one in tries:
-        labels.setdefault(one.ours, []).append(one.label)
-    said = "; ".join(f"{' or '.join(names)}: {text}" for text, names in labels.items())
-    return Claim(text, paper, said, chosen, reached or bool(helped), bool(helped))
+        labels.setdefault(one.ours, one.label)
+    said = "; ".join(f"{label}: {text}" for text, label in labels.items())
+    if reached:
+        said = "; ".join(one.ours for one in own if one.reached)
+    return Claim(text, paper, said, chosen, reached or bool(helped), bool(helped), main)
 
 
 def table(claims: Sequence[Claim]) -> str:
@@ -59,12 +63,6 @@ def table(claims: Sequence[Claim]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def counts(claims: Sequence[Claim]) -> list[str]:
-    """How many have each verdict, and of which figures and tables those are that were not reached."""
-    found = []
-    for word in VERDICTS:
-        own = [claim for claim in claims if claim.verdict == word]
-        places = dict.fromkeys(claim.text.split(":")[0] for claim in own)
-        where = f" ({'; '.join(places)})" if word == "no" and own else ""
-        found.append(f"{len(own)}{where}")
-    return found
+def counts(claims: Sequence[Claim]) -> list[int]:
+    """How many have each verdict."""
+    return [sum(claim.verdict == word for claim in claims) for word in VERDICTS]

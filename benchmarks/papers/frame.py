@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import worthwhile
 from benchmarks.common import machine
-from benchmarks.papers.claims import Claim
+from benchmarks.papers.claims import Claim, table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, DOCS = ROOT / "benchmarks/papers/results", ROOT / "docs"
@@ -109,16 +109,22 @@ class Records(Mapping[str, Any]):
         return float(sum(line["seconds"] for line in self.lines.values()))
 
     def heading(self, paper: Paper, command: str = "--data FOLDER") -> str:
-        """Title, command, machine, dates and duration."""
+        """Title, command, machine, dates and duration, then the claims."""
         machines = [line["machine"].split(", ") for line in self.lines.values()]
         shared = [part for part in machines[0] if all(part in own for own in machines)]
         dates = sorted({line["date"] for line in self.lines.values()})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         return (
             f"# {paper.title}\n\n`python -m benchmarks.papers.all --only {paper.name} {command}`: "
-            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}. Claims, "
-            "and which of them are reached: [at a glance](index.md).\n\n"
+            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}. "
+            f"[All papers at a glance](index.md).\n\n{self._claims(paper)}"
         )
+
+    def _claims(self, paper: Paper) -> str:
+        """All that the paper says, and what is reached of it."""
+        claims = paper.claims(self) if paper.claims else []
+        about = f"Data: {paper.data}. {paper.rules}"
+        return f"## Claims\n\n{about}\n\n{table(claims)}\n" if claims else ""
 
 
 def _short(value: Any) -> Any:

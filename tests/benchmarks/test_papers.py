@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
-from benchmarks.papers.adapt_2017_page import both, plain_of
+from benchmarks.papers.adapt_2017_page import front_table, plain_of
 from benchmarks.papers.all import PAPERS, pages
 from benchmarks.papers.claims import Claim, Try, counts, settle, table
 from benchmarks.papers.frame import (
@@ -139,7 +139,7 @@ def test_claims_as_a_table():
         "| d | 1 | 2 | so | no |",
         "| Figure 7: e | 1 | 2 | so | no |",
     ]
-    assert counts(rows) == ["1", "1", "2 (d; Figure 7)", "1"]
+    assert counts(rows) == [1, 1, 2, 1]
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
@@ -180,24 +180,42 @@ def test_a_heading_names_what_all_machines_share(tmp_path: Path):
 def test_the_papers_own_way_counts_first():
     paper, ours = Try("as in the paper", "3", True), Try("refits", "5", True, added=True)
     both = settle("a", "5", [paper, ours], "so")
-    assert both[2:] == ("as in the paper: 3; refits: 5", "so", True, False)
-    same = settle("a", "5", [paper, ours._replace(ours="3")], "so")
-    assert same.ours == "as in the paper or refits: 3"
-    missed = settle("a", "5", [paper._replace(reached=False), ours], "so")
+    assert both[2:] == ("3", "so", True, False, False)
+    missed = settle("a", "5", [paper._replace(reached=False), ours], "so", main=True)
+    assert missed.main
+    assert missed.ours == "as in the paper: 3; refits: 5"
+    same = settle("a", "5", [paper._replace(reached=False), ours._replace(ours="3")], "so")
+    assert same.ours == "as in the paper: 3"
     assert missed.verdict == "yes, with ours"
     assert missed.chosen == "so; **refits**"
     neither = settle("a", "5", [ours._replace(reached=False)], "so")
     assert (neither.verdict, neither.chosen) == ("no", "so")
 
 
-def test_two_divisions_count_alike():
-    def taken(saved: float, lost: float) -> dict:
-        return {"saved": saved, "lost": lost, "lost_error": 0.03}
+def test_gates_as_trained_and_their_thresholds_moved_stand_apart(tmp_path: Path):
+    moved = {"saved": 0.3, "lost": 0.02, "lost_error": 0.01}
+    own = {"cost": 16.0, "accuracy": 0.9, "rows": [3, 2, 1], "budget": moved}
+    assert plain_of(own) is None
+    own["as trained"] = {"budget": moved | {"saved": 0.4, "lost": -0.01}}
+    (tmp_path / "own.jsonl").write_text(
+        json.dumps({"experiment": "RBF-SVM letters, ADAPT-GBRT", "figures": own})
+    )
+    records = Records(tmp_path / "own.jsonl")
+    line = front_table(records, "RBF-SVM", "letters").rstrip().splitlines()[-1]
+    assert line == "| ADAPT-GBRT | 40.0%, +1.00 ± 1.00 | 30.0%, -2.00 ± 1.00 |"
 
-    one = {"cost": 16.0, "budget": taken(0.3, 0.02), "as trained": {"budget": taken(0.4, 0.0)}}
-    other = {"cost": 16.0, "budget": taken(0.5, 0.0), "as trained": {"budget": None}}
-    mean = both(one, other)
-    assert mean["budget"]["saved"] == pytest.approx(0.4)
-    assert mean["budget"]["lost"] == pytest.approx(0.01)
-    assert mean["budget"]["lost_error"] == pytest.approx(0.03 / 2**0.5)
-    assert plain_of(mean)["budget"] is None
+
+def test_at_a_glance_stand_the_main_claims_and_the_number_of_all():
+    made = pages()
+    text = made["index.md"]
+    for paper in PAPERS:
+        claims = paper.claims(Records(RESULTS / f"{paper.name}.jsonl"))
+        for claim in claims:
+            assert (f"| {claim.text} | {claim.paper} |" in text) == claim.main, claim
+            assert f"| {claim.text} | {claim.paper} |" in made[f"{paper.name}.md"]
+        line = next(line for line in text.splitlines() if line.startswith(f"| [{paper.title}]"))
+        assert sum(map(int, line.split("|")[2:-1])) == len(claims)
+
+
+def test_the_page_at_a_glance_is_short():
+    assert len(pages()["index.md"].split()) < 1500
