@@ -140,7 +140,7 @@ CLASSES = [
     ),
     Case("SubmodularTreeClassifier", MINIBOONE, 1500, {"budget": 10, "routing": "soft"}),
     Case("CostSensitiveTreeClassifier", MINIBOONE, 1500, {"lam": 0.07, "max_iter": 30}),
-    Case("CascadeClassifier", MINIBOONE, 1500, {"lam": 0.001, "n_stages": 3, "max_depth": 2}),
+    Case("CascadeClassifier", MINIBOONE, 1500, {"lam": 0.001, "n_stages": 3, "max_depth": 2, "preset": "paper"}),
     Case("BudgetedForestClassifier", MINIBOONE, 1500, {"preset": "paper"}),
     Case("BudgetedForestClassifier", "forest", 4000, {"preset": "paper"}),
     Case("PrunedForestClassifier", MINIBOONE, 1500, {"lam": 0.006, "keep_levels": 5}, given=forest),
