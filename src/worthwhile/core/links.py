@@ -86,6 +86,24 @@ def log_sigmoid(raw: npt.ArrayLike) -> Floats:
     return logs
 
 
+def shares_of(votes: Floats) -> Floats:
+    """Sums (n, k) of a row as probabilities, where trees that correct one another lead below 0.
+
+    Rows without such are left as they are.
+
+    Examples
+    --------
+    >>> shares_of(np.array([[0.75, 0.5, -0.25], [0.5, 0.5, 0.0]])).tolist()
+    [[0.6, 0.4, 0.0], [0.5, 0.5, 0.0]]
+    """
+    below = np.flatnonzero((votes < 0).any(axis=1))
+    if not len(below):
+        return votes
+    found, kept = votes.copy(), np.maximum(votes[below], 0.0)
+    found[below] = kept / row_sums(kept)[:, None]
+    return found
+
+
 def row_sums(matrix: Floats) -> Floats:
     """Sum of each row, column after column, whatever the number of rows."""
     total = np.zeros(len(matrix))

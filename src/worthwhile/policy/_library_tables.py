@@ -22,6 +22,9 @@ DTYPES = {
 }  # fmt: skip
 """Arrays of a library by name."""
 
+LARGEST_SHARE = 1e4
+"""What a leaf may add to the mean of its set's trees, or take from it: sums stay exact enough."""
+
 DIMENSIONS = {"member": 2, "choice": 2}
 """Of those that are not lists."""
 
@@ -170,12 +173,32 @@ class Library:
             return "a leaf has an output that does not exist"
         if self.n_outputs == 1:
             return None
-        total = np.append(0.0, np.cumsum(self.share, dtype=np.float64))
-        sums = total[self.start[1:]] - total[self.start[:-1]]
-        shares = (self.share >= 0).all() and (self.prior >= 0).all()
-        if not shares or (np.abs(np.append(sums, self.prior.sum()) - 1) > 1e-3).any():
+        if not self._is_one(self.prior.sum()) or (self.prior < 0).any() or not self._adds_up():
             return "a leaf has shares of classes that are no probabilities"
         return None
+
+    def _adds_up(self) -> bool:
+        """Whether all leaves of a tree have one sum, and those of a set's trees are 1 on average.
+
+        So are then the answers to any row; trees that correct others may have less than 0 of a class.
+        """
+        if len(self.share) and np.abs(self.share).max() > LARGEST_SHARE:
+            return False
+        total = np.append(0.0, np.cumsum(self.share, dtype=np.float64))
+        sums = total[self.start[1:]] - total[self.start[:-1]]
+        ends = np.flatnonzero(self.feature < 0)
+        tree = np.searchsorted(self.root, ends, side="right") - 1
+        of_tree = np.zeros(len(self.root))
+        of_tree[tree] = sums[self.child[ends]]
+        if (np.abs(sums[self.child[ends]] - of_tree[tree]) > 1e-3).any():
+            return False
+        count = np.diff(self.trees)[1:]
+        node = np.repeat(np.arange(len(count)), count)
+        return self._is_one(np.bincount(node, of_tree, len(count)) / count)
+
+    @staticmethod
+    def _is_one(sums: Any) -> bool:
+        return bool((np.abs(sums - 1) <= 1e-3).all())
 
     def _problem_of_cells(self, n_features: int) -> str | None:
         n = len(self.cut_feature)

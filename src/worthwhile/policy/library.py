@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from worthwhile.core.links import row_sums
+from worthwhile.core.links import row_sums, shares_of
 from worthwhile.costs import Costs
 from worthwhile.policy._library_tables import DIMENSIONS, DTYPES, Library
 from worthwhile.policy.base import Bundle, Case, Floats, Outcome, Policy, State
@@ -63,9 +63,9 @@ class LibraryPolicy(Policy):
     # What batches and single rows share ----------------------------------------------------------
 
     def absolute(self, votes: Floats) -> Floats:
-        """Votes of trees (n, outputs) as answers: numbers grew around a centre."""
+        """Votes of trees (n, outputs) as answers: shares of classes, or numbers, which grew around a centre."""
         if self.library.n_outputs > 1:
-            return votes
+            return shares_of(votes)
         base, unit = self.library.centre
         answers: Floats = votes * unit + base
         return answers

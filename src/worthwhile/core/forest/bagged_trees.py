@@ -39,7 +39,7 @@ Kind = group(
 
 
 @kernel(lean=True)
-def _next(state):
+def next_bits(state):
     """Next random 64 bits (splitmix64)."""
     state[0] += _U(0x9E3779B97F4A7C15)
     z = state[0]
@@ -49,16 +49,16 @@ def _next(state):
 
 
 @kernel(lean=True)
-def _below(state, count):
+def draw_below(state, count):
     """A random whole number in 0..count-1."""
-    return np.int64((_next(state) >> _U(33)) % _U(count))
+    return np.int64((next_bits(state) >> _U(33)) % _U(count))
 
 
 @kernel(lean=True)
-def _draw_rows(state, rows, n_sample):
+def draw_first(state, rows, n_sample):
     """Bring a random sample to the front of ``rows``."""
     for i in range(n_sample):
-        j = i + _below(state, rows.shape[0] - i)
+        j = i + draw_below(state, rows.shape[0] - i)
         rows[i], rows[j] = rows[j], rows[i]
 
 
@@ -207,7 +207,7 @@ def _read_keys(codes, rows, lo, hi, missing, low_missing, keys):
 
 
 @kernel(lean=True)
-def _walk(codes, missing, feature, cut, child, root, row):
+def leaf_of(codes, missing, feature, cut, child, root, row):
     """The leaf that a row comes to."""
     at = root
     while feature[at] >= 0:
@@ -239,17 +239,17 @@ def _best_split(data, kind, columns, rows, lo, hi, state, own, room, plain):
     for place in range(n_columns):
         if tried == kind.n_tried:
             break
-        other = place + _below(state, n_columns - place)
+        other = place + draw_below(state, n_columns - place)
         columns[place], columns[other] = columns[other], columns[place]
         column = columns[place]
         lost = data.missing[column]
-        low_missing = lost >= 0 and (_next(state) & _U(1)) == _U(1)
+        low_missing = lost >= 0 and (next_bits(state) & _U(1)) == _U(1)
         least, most = _read_keys(data.codes[column], rows, lo, hi, lost, low_missing, keys)
         if least == most:
             continue
         tried += 1
         if kind.random:
-            here = least + _below(state, most - least)
+            here = least + draw_below(state, most - least)
             if plain:
                 score = _try_counts(keys, m, here, slot, total, left, kind.min_leaf)
             else:
@@ -343,7 +343,7 @@ def _let_vote(data, kind, rows, out, root, votes, asked):
     feature, cut, child, start, held, share = out
     for i in range(kind.n_sample, data.slot.shape[0]):
         row = rows[i] if i < kind.n_pool else i
-        leaf = child[_walk(data.codes, data.missing, feature, cut, child, root, row)]
+        leaf = child[leaf_of(data.codes, data.missing, feature, cut, child, root, row)]
         for entry in range(start[leaf], start[leaf + 1]):
             votes[row, held[entry]] += share[entry]
         asked[row] += 1
@@ -406,7 +406,7 @@ def grow(data, kind, columns, votes, asked):
     start[0] = 0
     nodes, leaves, entries = np.int64(0), np.int64(0), np.int64(0)
     for tree in range(kind.n_trees):
-        _draw_rows(state, rows, kind.n_sample)
+        draw_first(state, rows, kind.n_sample)
         feature = _wider(feature, nodes, 2 * kind.n_sample)
         cut = _wider(cut, nodes, 2 * kind.n_sample)
         child = _wider(child, nodes, 2 * kind.n_sample)

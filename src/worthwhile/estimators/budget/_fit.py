@@ -14,6 +14,7 @@ from worthwhile.core.forest.value_cells import grow_cells
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
+from worthwhile.estimators.budget._boosters import sets_to_boost
 from worthwhile.estimators.budget._forests import Shape, Table, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
@@ -41,6 +42,10 @@ LEAST_ROWS, MOST_ROWS = 20, 5000
 
 FEW_ROWS, MORE_TREES = 1000, 3
 """Up to so many rows, on which trees cost next to nothing, the model has so many times more; its folds do not."""
+
+BOOSTED_ROWS, BOOSTED_COLUMNS = 2500, 60
+"""From so many rows and columns on, where prices differ, trees that correct one another are tried on wide sets, and say
+how lists go on."""
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
@@ -87,6 +92,8 @@ class Training:
         compile_beside(grow_cells)  # on a new machine: meanwhile this process compiles the forests
         shop = Shop(costs)
         more = MORE_TREES if table.n_rows <= FEW_ROWS else 1
+        large = table.n_rows >= BOOSTED_ROWS and shop.n >= BOOSTED_COLUMNS
+        shape = shape._replace(boosted=large and shop.prices_differ)
         rich = shape._replace(n_trees=more * shape.n_trees)
         self._own = Workshop(table, payoff, shop, rich, stages, threads)
         made = stages.done
@@ -155,7 +162,8 @@ class Workshop:
             sets.setdefault(split[0])
         prior = np.broadcast_to(table.prior, (table.n_rows, table.n_outputs))
         found = [Node(frozenset(), no_trees(), prior)]
-        found += grow_nodes(table, payoff, [s for s in sets if s], shape, threads)
+        boosted = sets_to_boost(lists, shape)
+        found += grow_nodes(table, payoff, [s for s in sets if s], shape, threads, boosted)
         chains = [[node for node in found if node.columns in order] for order in lists]
         if split is not None:
             parts = _grow_parts(table, payoff, split[1], shape, threads)
@@ -202,11 +210,9 @@ class Workshop:
 
 def _lists_of(search: Search, stages: Stages) -> list[tuple[Columns, ...]]:
     """Lists by gain per price, and by gain alone and in between where prices differ."""
-    prices = search.shop.costs.flat.alone
-    alike = len(np.unique(prices[prices > 0])) <= 1
     lists = {tuple(search.forward(POWERS[0])): None}
     for power in POWERS[1:]:
-        if stages.go("lists") and not alike:
+        if stages.go("lists") and search.shop.prices_differ:
             lists.setdefault(tuple(search.forward(power)))
     return list(lists)
 

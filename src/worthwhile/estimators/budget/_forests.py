@@ -74,6 +74,7 @@ class Shape(NamedTuple):
 
     ``styles``: kinds of forests by number of columns; without them the kind that suits a set is looked for.
     ``wide``: columns from which on trees with random cuts see more rows.
+    ``boosted``: whether trees that correct one another are tried on wide sets.
     """
 
     n_trees: int
@@ -82,6 +83,7 @@ class Shape(NamedTuple):
     search_trees: int = 16
     styles: dict[int, Style] | None = None
     wide: int = WIDE
+    boosted: bool = False
 
 
 class Table:
@@ -140,9 +142,9 @@ class Table:
         """The answer to a row of which nothing is known."""
         pool = slice(self.n_pool)
         sums = np.bincount(self.slot[pool], self.amount[pool], self.n_outputs)
-        return self._absolute(sums / self.weight[pool].sum())
+        return self.absolute(sums / self.weight[pool].sum())
 
-    def _absolute(self, votes: Floats) -> Floats:
+    def absolute(self, votes: Floats) -> Floats:
         """Votes of trees as answers."""
         if self.n_outputs > 1:
             return votes
@@ -169,6 +171,16 @@ class Table:
         part.prior = part._prior()
         return part
 
+    def targets(self) -> Floats:
+        """What trees are to answer, (n, outputs)."""
+        if self.n_outputs > 1:
+            return np.eye(self.n_outputs)[self.slot]
+        return np.ascontiguousarray((self.amount / self.weight)[:, None])
+
+    def rows(self) -> Any:
+        """The rows as kernels take them."""
+        return Rows(self.codes, self.missing, self.slot, self.amount, self.weight)
+
     def thresholds(self, feature: Array, cut: Array) -> Floats:
         """What values are compared with, for columns and last codes on the left."""
         count = self.bins.count[feature]
@@ -181,10 +193,14 @@ class Table:
     ) -> tuple[Trees, Floats]:
         """A forest on some columns, and the votes for each row of the trees that did not see it."""
         (feature, cut, *rest), votes = self._grow(columns, style, n_trees, n_sample, seed)
+        return Trees(feature, self.cut_at(feature, cut), *rest), votes
+
+    def cut_at(self, feature: Array, cut: Array) -> Floats:
+        """Thresholds of the nodes of trees, 0 at leaves."""
         inner = feature >= 0
         threshold = np.zeros(len(feature))
         threshold[inner] = self.thresholds(feature[inner] >> 1, cut[inner])
-        return Trees(feature, threshold, *rest), votes
+        return threshold
 
     def votes(
         self, columns: Sequence[int], style: Style, n_trees: int, n_sample: int, seed: int
@@ -201,11 +217,10 @@ class Table:
             self.n_outputs, n_trees, self.n_pool, n_sample, tried,
             min(style.min_leaf, max(1, n_sample // 4)), style.random, np.uint64(seed),
         )  # fmt: skip
-        rows = Rows(self.codes, self.missing, self.slot, self.amount, self.weight)
         votes = np.zeros((self.n_rows, self.n_outputs))
         asked = np.zeros(self.n_rows, dtype=np.int32)
-        trees = grow(rows, kind, np.array(columns, dtype=np.int32), votes, asked)
-        votes = self._absolute(votes / np.maximum(asked, 1)[:, None])
+        trees = grow(self.rows(), kind, np.array(columns, dtype=np.int32), votes, asked)
+        votes = self.absolute(votes / np.maximum(asked, 1)[:, None])
         votes[asked == 0] = self.prior
         return trees, votes
 
@@ -222,3 +237,25 @@ def no_trees() -> Trees:
         empty, np.empty(0), empty, empty, np.zeros(1, dtype=np.int64), empty,
         np.empty(0, dtype=np.float32),
     )  # fmt: skip
+
+
+def join_forests(forests: list[Trees]) -> Trees:
+    """Forests one after the other, children, leaves and entries counted on."""
+    nodes = np.cumsum([0, *(len(f.feature) for f in forests)])
+    leaves = np.cumsum([0, *(len(f.start) - 1 for f in forests)])
+    entries = np.cumsum([0, *(len(f.held) for f in forests)])
+    child = [
+        f.child + np.where(f.feature >= 0, node, leaf)
+        for f, node, leaf in zip(forests, nodes, leaves, strict=False)
+    ]
+    start = [f.start[:-1] + entry for f, entry in zip(forests, entries, strict=False)]
+    root = [f.root + node for f, node in zip(forests, nodes, strict=False)]
+    return Trees(
+        np.concatenate([f.feature for f in forests]),
+        np.concatenate([f.threshold for f in forests]),
+        np.concatenate(child).astype(np.int32),
+        np.concatenate(root).astype(np.int32),
+        np.append(np.concatenate(start), entries[-1]).astype(np.int64),
+        np.concatenate([f.held for f in forests]),
+        np.concatenate([f.share for f in forests]),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from worthwhile.core.collective import spread, spread_fields
 from worthwhile.core.threads import Threads
+from worthwhile.estimators.budget._boosters import with_boosters
 from worthwhile.estimators.budget._forests import STYLES, Shape, Style, Table, Trees, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
 
@@ -42,9 +44,10 @@ class Node:
 
 
 def grow_nodes(
-    table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads
-) -> list[Node]:
-    """A forest for each set, side by side."""
+    table: Table, payoff: Payoff, sets: list[Columns], shape: Shape, threads: Threads,
+    boosted: Collection[Columns] = (),
+) -> list[Node]:  # fmt: skip
+    """A forest for each set, side by side; for those in ``boosted`` also trees that correct one another."""
     if shape.styles:
         kinds = {columns: _nearest(shape.styles, len(columns)) for columns in sets}
     else:
@@ -56,6 +59,8 @@ def grow_nodes(
         wide = len(order) >= shape.wide
         size = kinds[columns].size(shape.n_trees, table.n_pool, most, wide)
         trees, votes = table.forest(order, kinds[columns], *size, shape.seed)
+        if columns in boosted:
+            trees, votes = with_boosters(table, payoff, order, trees, votes, shape.seed)
         return *trees, votes
 
     return [

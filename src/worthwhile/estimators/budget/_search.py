@@ -10,6 +10,7 @@ import numpy.typing as npt
 from worthwhile.core.collective import spread
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
+from worthwhile.estimators.budget._boosters import order_of_use
 from worthwhile.estimators.budget._forests import SEARCHING, Shape, Table, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
 
@@ -44,6 +45,8 @@ class Shop:
         ]
         self._bound = bool(len(costs.flat.fee) or costs.requires)
         """Whether one purchase may bring others with it."""
+        prices = costs.flat.alone
+        self.prices_differ = len(np.unique(prices[prices > 0])) > 1
         self._closed: dict[Columns, Columns] = {}
         self.free = self.closed(frozenset())
 
@@ -174,10 +177,15 @@ class Search:
         return found
 
     def _rest(self, have: Columns, steps: list[Columns], worth: list[float]) -> list[Columns]:
-        """What is left, in the order of the last gains, ever more of it at a time."""
+        """What is left, ever more of it at a time: as boosted trees use it, or in the order of the last gains."""
         found, length = [], len(have)
         everything = self.shop.steps(have)
         order = [s for _, s in sorted(zip(worth, steps, strict=True), key=lambda pair: -pair[0])]
+        if self._shape.boosted:
+            prices = self.shop.costs.flat.after(self.shop.mask([have])[0]).alone
+            whole = max(self.shop.costs.flat.total, 1)
+            used = order_of_use(self.table, prices / whole, range(self.shop.n), self.seed)
+            order = [self.shop.closed(have | {column}) for column in used if column not in have]
         order += [s for s in everything if s not in set(order)]
         for step in order:
             have = have | step

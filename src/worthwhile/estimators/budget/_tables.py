@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from worthwhile.estimators.budget._cells import Cells
-from worthwhile.estimators.budget._forests import Table, Trees
+from worthwhile.estimators.budget._forests import Table, Trees, join_forests
 from worthwhile.estimators.budget._induction import Induction, Points, pareto
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.policy.library import Library
@@ -34,34 +34,17 @@ def join_tables(table: Table, nodes: list[Node], induction: Induction, points: P
         score=score[kept],
         prior=table.prior,
         centre=table.centre,
-        **_join_forests([nodes[n].trees for n in kept]),
+        **_joined([nodes[n].trees for n in kept]),
         **_join_cuts([induction.cells[n] for n in kept]),
         choice=np.ascontiguousarray(number[choice[:, cells]]),
         rate=points.rate,
     )
 
 
-def _join_forests(forests: list[Trees]) -> dict[str, Any]:
-    """Forests one after the other, children, leaves and entries counted on."""
-    nodes = np.cumsum([0, *(len(f.feature) for f in forests)])
-    leaves = np.cumsum([0, *(len(f.start) - 1 for f in forests)])
-    entries = np.cumsum([0, *(len(f.held) for f in forests)])
-    child = [
-        f.child + np.where(f.feature >= 0, node, leaf)
-        for f, node, leaf in zip(forests, nodes, leaves, strict=False)
-    ]
-    start = [f.start[:-1] + entry for f, entry in zip(forests, entries, strict=False)]
-    root = [f.root + node for f, node in zip(forests, nodes, strict=False)]
-    return {
-        "feature": np.concatenate([f.feature for f in forests]),
-        "threshold": np.concatenate([f.threshold for f in forests]),
-        "child": np.concatenate(child).astype(np.int32),
-        "root": np.concatenate(root).astype(np.int32),
-        "trees": np.cumsum([0, *(len(f.root) for f in forests)]).astype(np.int64),
-        "start": np.append(np.concatenate(start), entries[-1]).astype(np.int64),
-        "held": np.concatenate([f.held for f in forests]),
-        "share": np.concatenate([f.share for f in forests]),
-    }
+def _joined(forests: list[Trees]) -> dict[str, Any]:
+    """Forests one after the other, and where each begins."""
+    trees = np.cumsum([0, *(len(f.root) for f in forests)]).astype(np.int64)
+    return {**join_forests(forests)._asdict(), "trees": trees}
 
 
 def _join_cuts(cells: list[Cells]) -> dict[str, Any]:
