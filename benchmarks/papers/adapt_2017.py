@@ -19,7 +19,7 @@ from benchmarks.papers import adapt_2017_page as page
 from benchmarks.papers.adapt_2017_parts import Existing, budget_forest, compare, forest, svm
 from benchmarks.papers.adapt_2017_small import UNEVEN, oracle_gate, stages, synthetic_1, synthetic_2
 from benchmarks.papers.frame import Experiment, Paper
-from benchmarks.papers.sets import Problem, Shares, problem
+from benchmarks.papers.sets import Problem, Shares, needs, problem
 
 FRESH, ROWS = 100, 300
 """Seeds of the examples' fresh draws, and of the rows: nothing was chosen on this division."""
@@ -106,11 +106,11 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
         return {"share of the rows": front.share, "rounds": rounds, **front.trees.get(method, {})}
 
     for number, front in enumerate(FRONTS):
-        needs = () if front.name in ("letters", "yahoo") else ("data",)
+        wanted = needs(front.name, given)
         label = f"{front.model} {front.name}, "
         for method in front.methods:
             run = partial(one, front, method)
-            yield Experiment(label + method, run, settings(front, method), ROWS, needs)
+            yield Experiment(label + method, run, settings(front, method), ROWS, wanted)
         if number == 0:
             for name, work, rounds in (
                 ("oracle gate", oracle_gate, min(40, most)),
@@ -119,11 +119,10 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
                 run = partial(beside, work, front, rounds)
                 yield Experiment(name, run, {"rounds": rounds}, ROWS)
     for front in FRONTS:
-        needs = () if front.name in ("letters", "yahoo") else ("data",)
         gate, rounds = "ADAPT-GBRT", min(40, most)
         label = f"forty {front.model} {front.name}, {gate}"
         run = partial(one, front, gate, rounds, FORTY)
-        yield Experiment(label, run, settings(front, gate, rounds), FORTY, needs)
+        yield Experiment(label, run, settings(front, gate, rounds), FORTY, needs(front.name, given))
 
 
 PAPER = Paper(

@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.papers import budgetrf_2015_page as page
 from benchmarks.papers.frame import Experiment, Paper
-from benchmarks.papers.sets import Problem, problem
+from benchmarks.papers.sets import Problem, needs, problem
 from worthwhile import (
     BudgetedForestClassifier,
     CostSensitiveTreeClassifier,
@@ -197,22 +197,23 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
         settings = {"share of the rows": share}
         for seed in range(FIRST, FIRST + (1 if given.quick else runs)):
             run = partial(one_run, name, seed, given, share)
-            yield Experiment(f"table {name} {seed}", run, settings, seed, ("data",))
+            yield Experiment(f"table {name} {seed}", run, settings, seed, needs(name, given))
     for name in page.PANELS:
         share = SHARES_OF_ROWS[name] / (5 if given.quick else 1)
         alphas = [f"alpha {alpha:g}" for alpha in ((0.0,) if name == "yahoo" else ALPHAS)]
         for method in (*alphas, "BudgetRF, default", *page.RIVALS):
             run = partial(curve, name, method, given, share, FIRST)
-            needs = () if name == "yahoo" else ("data",)
             settings = {"share of the rows": share}
-            yield Experiment(f"curve {name}, {method}", run, settings, FIRST, needs)
+            wanted = needs(name, given)
+            yield Experiment(f"curve {name}, {method}", run, settings, FIRST, wanted)
     for name in page.FRESH:
         share = SHARES_OF_ROWS[name] / (5 if given.quick else 1)
         rivals = page.RIVALS if name == "forest" else ()
         for method in (*(f"alpha {alpha:g}" for alpha in ALPHAS), *rivals):
             run = partial(curve, name, method, given, share, AGAIN)
             settings = {"share of the rows": share}
-            yield Experiment(f"fresh {name}, {method}", run, settings, AGAIN, ("data",))
+            wanted = needs(name, given)
+            yield Experiment(f"fresh {name}, {method}", run, settings, AGAIN, wanted)
 
 
 PAPER = Paper(

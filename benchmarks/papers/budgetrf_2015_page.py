@@ -295,7 +295,8 @@ def draw(records: Records, folder: Path) -> None:
                 axis.plot(bills, errors, ".-", ms=5, lw=1.3, label=method, **look)
         what = "precision@5" if name == "yahoo" else "test error"
         axis.set(xscale="log", ylabel=what, title=f"Figure 3: {PANELS[name]}")
-    axes[0][1].legend(frameon=False, fontsize=8)
+    lines, names = axes[0][1].get_legend_handles_labels()
+    figure.legend(lines, names, frameon=False, loc="outside upper center", ncols=len(names))
     own = sorted(records.get("example", []), key=lambda line: line["most"])
     bills, errors = ([line["most"] for line in own], [100 * line["error"] for line in own])
     axes[1][0].plot(bills, errors, "o-", color="#b2182b", ms=4)

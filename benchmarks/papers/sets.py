@@ -66,6 +66,12 @@ def problem(name: str, given: argparse.Namespace, seed: int, share: Shares = 1.0
     return _problem(name, own, seed, share)
 
 
+def needs(name: str, given: argparse.Namespace) -> tuple[str, ...]:
+    """What must be given to read a set: nothing where it is generated, shipped, or its own files are there."""
+    own = name in ("letters", "yahoo") or getattr(given, name, None)
+    return () if own else ("data",)
+
+
 @lru_cache(maxsize=1)
 def _problem(name: str, own: tuple[tuple[str, Any], ...], seed: int, share: Shares) -> Problem:
     given = argparse.Namespace(**dict(own))

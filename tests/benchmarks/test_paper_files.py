@@ -11,7 +11,15 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
-from benchmarks.papers import astc_2014, files, greedy_miser_2012, ranking, sets
+from benchmarks.papers import (
+    adapt_2017,
+    astc_2014,
+    budgetrf_2015,
+    files,
+    greedy_miser_2012,
+    ranking,
+    sets,
+)
 from benchmarks.papers.frame import arguments
 from worthwhile.datasets import write_svmlight
 
@@ -118,3 +126,45 @@ def test_the_papers_sizes_of_the_full_sets(tmp_path, monkeypatch):
     assert sorted(seen) == list(range(60))
     for X, y in parts:
         np.testing.assert_array_equal(y, X[:, 0].astype(int) % 7 == 1)
+
+
+def full_sets(folder: Path, rows: int) -> argparse.Namespace:
+    """Small files in the forms of the full MiniBooNE and Forest, a feature of each telling the class; no other data."""
+    rng = np.random.default_rng(0)
+    events = rng.normal(size=(rows, 50)) + np.where(np.arange(rows) < rows // 2, 2.0, 0.0)[:, None]
+    lines = [f" {rows // 2} {rows - rows // 2}", *("  ".join(map(str, line)) for line in events)]
+    (folder / "MiniBooNE_PID.txt").write_text("\n".join(lines))
+    cover = rng.integers(0, 9, size=(rows, 54))
+    lines = [",".join([*map(str, line), str(1 + k % 2)]) for k, line in enumerate(cover)]
+    (folder / "covtype.data").write_text("\n".join(lines))
+    return arguments(None, []).parse_args(
+        ["--miniboone", str(folder), "--forest", str(folder), "--quick"]
+    )
+
+
+@pytest.mark.parametrize("paper", [adapt_2017, astc_2014, budgetrf_2015])
+@pytest.mark.parametrize("name", ["miniboone", "forest"])
+def test_the_full_sets_need_no_other_data(tmp_path, paper, name):
+    given, bare = full_sets(tmp_path, 20), arguments(None, []).parse_args([])
+    own, others = (
+        [
+            e.needs for e in paper.experiments(options)
+            if e.name.split(",")[0].split()[1:2] == [name] and not e.name.startswith("forty")
+        ]
+        for options in (given, bare)
+    )  # fmt: skip
+    assert own
+    assert not any(own)
+    assert all(needs == ("data",) for needs in others)
+
+
+def test_an_experiment_runs_on_the_full_sets_files(tmp_path, monkeypatch):
+    given = full_sets(tmp_path, 100)
+    monkeypatch.setattr(sets, "FULL_MINIBOONE", (40, 20, 40))
+    monkeypatch.setitem(budgetrf_2015.SHARES_OF_ROWS, "miniboone", 5.0)
+    (run,) = (
+        e.run for e in budgetrf_2015.experiments(given) if e.name == "curve miniboone, alpha 0"
+    )
+    figures = run()
+    assert figures["rows"] == [40, 20, 40]
+    assert min(point[4] for point in figures["points"]) < 0.2
