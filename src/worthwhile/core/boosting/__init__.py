@@ -12,7 +12,7 @@
    where several processes have some of the rows each, with ``built_histograms``;
    ``splitting`` scores splits, ``wide_splitting`` those on any statistics, ``curved_splitting`` those by
    Newton steps, with ``category_scan`` in the order of categories; ``purchases`` says what each would
-   cost; ``grower`` decides.
+   cost; ``grower`` decides, with noise of ``split_noise`` among what costs nothing.
 4. Small tables in one kernel: ``team_grower`` calls ``team_kernel``, whose threads meet by ``team``.
 5. Rows find their leaves: ``leaves``; leaves that hold a quantile of their rows: ``node_quantiles``.
 """

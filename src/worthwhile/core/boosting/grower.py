@@ -39,7 +39,7 @@ class Rules:
     least : int
         Least curvature of a leaf over all outputs, where gains go by it.
     noise : Noise
-        What changes the order of splits that are worth their price.
+        What chooses among splits of a node that cost nothing.
     """
 
     max_depth: int

@@ -42,9 +42,7 @@ def _table(level):
     parts = (np.arange(PLACES) + 0.5) / PLACES
     z = np.array([NormalDist().inv_cdf(float(part)) for part in parts])
     factors = np.round(np.ldexp(np.exp(level * z), _GRAIN))
-    table = np.ldexp(np.maximum(factors, 1.0), -_GRAIN)
-    table.setflags(write=False)
-    return table
+    return np.ldexp(np.maximum(factors, 1.0), -_GRAIN)
 
 
 def noise_of(level, *names):
