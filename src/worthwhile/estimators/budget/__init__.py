@@ -4,8 +4,9 @@
 points. ``_fit`` goes the way, stage by stage (``_stages``): ``_search`` finds lists of purchases, ``_parts``
 those of parts of the rows, ``_screening`` leaves out sets at which nobody would stop, ``_nodes`` grows a forest
 for each of the others (``_forests``: the table of codes and its forests; ``_boosters``: trees that correct one
-another beside them, and the order in which those would buy), ``_induction`` decides who goes on to which set, by what answers are worth (``_payoff``) to rows alike (``_cells``), ``_promise`` says what that will
-cost new rows, and ``_tables`` puts it all into arrays.
+another beside them, and the order in which those would buy), ``_induction`` decides who goes on to which set,
+by what answers are worth (``_payoff``) to rows alike (``_cells``), ``_promise`` says what that will cost new
+rows, and ``_tables`` puts it all into arrays.
 ``_mixing`` finds the two points between which a budget lies.
 """
 
