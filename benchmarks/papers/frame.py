@@ -7,6 +7,7 @@ import datetime
 import json
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -114,9 +115,12 @@ class Records(Mapping[str, Any]):
         shared = [part for part in machines[0] if all(part in own for own in machines)]
         dates = sorted({line["date"] for line in self.lines.values()})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        states = Counter(line["source"] for line in self.lines.values()).most_common()
+        source = ", ".join(f"{state} ({count})" for state, count in states)
         return (
             f"# {paper.title}\n\n`python -m benchmarks.papers.all --only {paper.name} {command}`: "
-            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}. "
+            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}; state of "
+            f"the source (`git rev-parse HEAD:src/worthwhile`): {source}. "
             f"[All papers at a glance](index.md).\n\n{self._claims(paper)}"
         )
 
