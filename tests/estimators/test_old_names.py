@@ -156,7 +156,10 @@ def test_what_no_preset_says_is_refused(given, error, text, strict):
 def test_old_methods_are_at(name, old, arguments, now):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data
-        model = make(name).fit(X, Y)
+        model = make(name)
+        if name == "CascadeClassifier":
+            model.set_params(lam=0.0)  # with prices one stage is enough here, and nobody leaves it
+        model.fit(X, Y)
     expected = model.at(**now)
     for call in (lambda m: m(**arguments), lambda m: m(*arguments.values())):
         with pytest.warns(FutureWarning, match=rf"{name}\.{old} is now at\(") as caught:

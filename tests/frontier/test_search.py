@@ -28,7 +28,7 @@ def priced():
 def searched(priced, tmp_path_factory):
     """One sweep of Greedy Miser, kept in a journal, so that other budgets train next to nothing."""
     X, y, costs = priced
-    miser = GreedyMiserClassifier(costs=costs, n_rounds=12, min_samples_leaf=5)
+    miser = GreedyMiserClassifier(costs=costs, n_rounds=12, min_samples_leaf=5, random_state=0)
     path = tmp_path_factory.mktemp("journal") / "miser.jsonl"
     return BudgetSearchCV(miser, 12, cv=3, resume=path).fit(X, y)
 
