@@ -57,16 +57,20 @@ def test_a_tree_is_the_slow_one(random, numbers, n_pool, n_sample):
 @pytest.mark.parametrize("random", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
 @pytest.mark.parametrize("min_leaf", [1, 7])
-def test_rows_that_weigh_one_are_counted_to_the_same_trees(random, n_classes, min_leaf):
+@pytest.mark.parametrize("d", [4, 40])
+def test_rows_that_weigh_one_are_counted_to_the_same_trees(random, n_classes, min_leaf, d):
     for seed in range(4):
-        drawn = table(seed, n=400, n_classes=n_classes, lost=seed % 2 == 0)
-        kind = Kind(n_classes, 5, 400, 250, 3, min_leaf, random, np.uint64(seed))
+        drawn = table(seed, n=400, d=d, n_classes=n_classes, lost=seed % 2 == 0)
+        drawn.codes[2] = np.random.default_rng(seed).integers(
+            0, 255, 400
+        )  # more codes than rows in a node
+        kind = Kind(n_classes, 5, 400, 250, d - seed, min_leaf, random, np.uint64(seed))
         grown = []
         for weight in (1.0, 2.0):  # twice the weight is the same question, and is not counted
             every = np.full(400, weight)
             votes, asked = np.zeros((400, n_classes)), np.zeros(400, np.int32)
             data = Rows(drawn.codes, drawn.missing, drawn.slot, every, every)
-            trees = grow(data, kind, np.arange(4, dtype=np.int32), votes, asked)
+            trees = grow(data, kind, np.arange(d, dtype=np.int32), votes, asked)
             grown.append([*trees, votes, asked])
         assert all(np.array_equal(one, two) for one, two in zip(*grown, strict=True))
 

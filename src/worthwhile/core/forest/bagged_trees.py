@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.compile import group, kernel
+from worthwhile.core.forest.draws import draw_below, draw_first, next_bits
+from worthwhile.core.forest.random_cuts import applies, best_random_cut, make_lines
+from worthwhile.core.forest.two_class_cuts import best_cut_of_two, sort_keys
 
 _U = np.uint64
-
-FEW = 24
-"""Rows up to which they are sorted by insertion; above, by counting."""
 
 KEYS = 258
 """Codes of a column, and one place below them for missing values."""
@@ -36,52 +36,6 @@ Kind = group(
     n_outputs="int64", n_trees="int64", n_pool="int64", n_sample="int64", n_tried="int64",
     min_leaf="int64", random="boolean", seed="uint64",
 )  # fmt: skip
-
-
-@kernel(lean=True)
-def next_bits(state):
-    """Next random 64 bits (splitmix64)."""
-    state[0] += _U(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> _U(30))) * _U(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> _U(27))) * _U(0x94D049BB133111EB)
-    return z ^ (z >> _U(31))
-
-
-@kernel(lean=True)
-def draw_below(state, count):
-    """A random whole number in 0..count-1."""
-    return np.int64((next_bits(state) >> _U(33)) % _U(count))
-
-
-@kernel(lean=True)
-def draw_first(state, rows, n_sample):
-    """Bring a random sample to the front of ``rows``."""
-    for i in range(n_sample):
-        j = i + draw_below(state, rows.shape[0] - i)
-        rows[i], rows[j] = rows[j], rows[i]
-
-
-@kernel(lean=True)
-def _sort(keys, m, low, high, count, order):
-    """Positions 0..m-1 in the order of their keys, equal ones in their own."""
-    if m <= FEW:
-        for i in range(m):
-            key, j = keys[i], i
-            while j > 0 and keys[order[j - 1]] > key:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = i
-        return
-    for key in range(low, high + 2):
-        count[key] = 0
-    for i in range(m):
-        count[keys[i] + 1] += 1
-    for key in range(low + 1, high + 1):
-        count[key] += count[key - 1]
-    for i in range(m):
-        order[count[keys[i]]] = i
-        count[keys[i]] += 1
 
 
 @kernel(lean=True)
@@ -213,8 +167,8 @@ def leaf_of(codes, missing, feature, cut, child, root, row):
     while feature[at] >= 0:
         column = feature[at] >> 1
         code = np.int64(codes[column, row])
-        left = feature[at] & 1 if code == missing[column] else code <= cut[at]
-        at = child[at] if left else child[at] + 1
+        left = feature[at] & 1 if code == missing[column] else np.int32(code <= cut[at])
+        at = child[at] + 1 - left
     return at
 
 
@@ -254,12 +208,15 @@ def _best_split(data, kind, columns, rows, lo, hi, state, own, room, plain):
                 score = _try_counts(keys, m, here, slot, total, left, kind.min_leaf)
             else:
                 score = _try(keys, m, here, slot, amount, weight, total, left, kind.min_leaf)
+        elif plain and kind.n_outputs == 2:
+            ones, seen = np.int64(total[1]), (order, count, table)
+            score, here = best_cut_of_two(keys, m, least, most, slot, ones, seen, kind.min_leaf)
         elif plain and (most - least + 1) * kind.n_outputs <= 2 * m:
             score, here = _scan_counts(
                 keys, m, least, most, slot, total, left, right, table, kind.min_leaf
             )
         else:
-            _sort(keys, m, least, most, count, order)
+            sort_keys(keys, m, least, most, count, order)
             score, here = _scan(
                 keys, order, m, slot, amount, weight, total, left, right, kind.min_leaf
             )
@@ -275,16 +232,33 @@ def _divide(codes, lost, feature, cut, rows, lo, hi):
     middle = lo
     for i in range(lo, hi):
         code = np.int64(codes[rows[i]])
-        goes = feature & 1 if code == lost else code <= cut
-        if goes:
-            rows[i], rows[middle] = rows[middle], rows[i]
-            middle += 1
+        goes = np.int64(feature & 1) if code == lost else np.int64(code <= cut)
+        # Both are always written, which spares a guess at each row; those that stay change nothing.
+        row, first = rows[i], rows[middle]
+        rows[i] = first if goes else row
+        rows[middle] = row if goes else first
+        middle += goes
     return middle
 
 
 @kernel(lean=True)
+def _count_classes(classes, rows, lo, m, slot, total):
+    """Classes of the rows of a node that weigh 1, and how many there are of each."""
+    if total.shape[0] > 2:
+        for i in range(m):
+            slot[i] = classes[rows[lo + i]]
+            total[slot[i]] += 1.0
+        return
+    ones = 0
+    for i in range(m):
+        slot[i] = classes[rows[lo + i]]
+        ones += slot[i]
+    total[0], total[1] = m - ones, ones
+
+
+@kernel(lean=True)
 def _grow_tree(
-    data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries, plain
+    data, kind, columns, rows, state, own, room, side, stack, out, nodes, leaves, entries, plain
 ):
     """Grow one tree at the end of what stands in ``out``; return how much stands there then."""
     slot, amount, weight = own
@@ -299,18 +273,31 @@ def _grow_tree(
         m = hi - lo
         for k in range(kind.n_outputs):
             total[k] = 0.0
-        for i in range(m):
-            row = rows[lo + i]
-            slot[i], amount[i], weight[i] = data.slot[row], data.amount[row], data.weight[row]
-            total[slot[i]] += amount[i]
+        all_weight = np.float64(m)
+        if plain:
+            _count_classes(data.slot, rows, lo, m, slot, total)
+        else:
+            all_weight = 0.0
+            for i in range(m):
+                row = rows[lo + i]
+                slot[i], amount[i], weight[i] = data.slot[row], data.amount[row], data.weight[row]
+                total[slot[i]] += amount[i]
+                all_weight += weight[i]
         pure = kind.n_outputs > 1
         for i in range(1, m):
-            pure = pure and slot[i] == slot[0]
+            if slot[i] != slot[0]:
+                pure = False
+                break
         best_feature, best_cut = np.int64(-1), np.int64(-1)
         if m >= 2 * kind.min_leaf and not pure:
-            best_feature, best_cut = _best_split(
-                data, kind, columns, rows, lo, hi, state, own, room, plain
-            )
+            if side[0].shape[0] > 0:
+                best_feature, best_cut = best_random_cut(
+                    kind, columns, rows, lo, hi, state, slot, total, side
+                )
+            else:
+                best_feature, best_cut = _best_split(
+                    data, kind, columns, rows, lo, hi, state, own, room, plain
+                )
         if best_feature >= 0:
             lost = data.missing[best_feature >> 1]
             middle = _divide(
@@ -324,9 +311,6 @@ def _grow_tree(
             depth += 2
             nodes += 2
             continue
-        all_weight = 0.0
-        for i in range(m):
-            all_weight += weight[i]
         feature[node], cut[node], child[node] = -1, -1, leaves
         for k in range(kind.n_outputs):
             if total[k] != 0.0:
@@ -389,14 +373,20 @@ def grow(data, kind, columns, votes, asked):
     state = np.empty(1, np.uint64)
     state[0] = kind.seed
     rows = np.arange(kind.n_pool)
-    own = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    own = np.empty(n, np.int64), np.ones(n), np.ones(n)
     # Rows that weigh 1 are counted, which needs neither an order nor sums.
     plain = n_outputs > 1
     for i in range(n):
         plain = plain and data.weight[i] == 1.0 and data.amount[i] == 1.0
     room = (
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty(KEYS, np.int64), np.empty(n_outputs),
-        np.empty(n_outputs), np.empty(n_outputs), np.empty(2 * n + 2, np.int64),
+        np.empty(n_outputs), np.empty(n_outputs), np.empty(max(2 * n + 2, KEYS), np.int64),
+    )  # fmt: skip
+    lined = plain and kind.random and applies(data.missing, columns, kind.n_tried)
+    lines, ranges = make_lines(data.codes, columns, n if lined else 0)
+    side = (
+        lines, ranges, np.zeros((n_outputs, lines.shape[1]), np.int32),
+        np.arange(columns.shape[0]), np.empty(columns.shape[0], np.int64),
     )  # fmt: skip
     stack = np.empty((n + 2, 3), np.int64)
     feature, cut = np.empty(256, np.int32), np.empty(256, np.int32)
@@ -416,8 +406,9 @@ def grow(data, kind, columns, votes, asked):
         root[tree] = nodes
         out = feature, cut, child, start, held, share
         nodes, leaves, entries = _grow_tree(
-            data, kind, columns, rows, state, own, room, stack, out, nodes, leaves, entries, plain
-        )
+            data, kind, columns, rows, state, own, room, side, stack, out, nodes, leaves, entries,
+            plain,
+        )  # fmt: skip
         _let_vote(data, kind, rows, out, root[tree], votes, asked)
     return (
         feature[:nodes].copy(), cut[:nodes].copy(), child[:nodes].copy(), root,

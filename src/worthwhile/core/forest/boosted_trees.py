@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from worthwhile.core.compile import group, kernel
-from worthwhile.core.forest.bagged_trees import Rows, draw_first, leaf_of, next_bits
+from worthwhile.core.forest.bagged_trees import Rows, leaf_of
+from worthwhile.core.forest.draws import draw_first, next_bits
 
 _U = np.uint64
 

@@ -1,4 +1,4 @@
-"""Random thresholds: how many a node has, and where they fall."""
+"""Random thresholds, how many a node has, and where they fall; random rows and columns."""
 
 from __future__ import annotations
 
@@ -59,3 +59,27 @@ def between(low, high, share):
     if not found < high:
         found = low
     return found
+
+
+@kernel(lean=True)
+def next_bits(state):
+    """Next random 64 bits (splitmix64)."""
+    state[0] += _U(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> _U(27))) * _U(0x94D049BB133111EB)
+    return z ^ (z >> _U(31))
+
+
+@kernel(lean=True)
+def draw_below(state, count):
+    """A random whole number in 0..count-1."""
+    return np.int64((next_bits(state) >> _U(33)) % _U(count))
+
+
+@kernel(lean=True)
+def draw_first(state, rows, n_sample):
+    """Bring a random sample to the front of ``rows``."""
+    for i in range(n_sample):
+        j = i + draw_below(state, rows.shape[0] - i)
+        rows[i], rows[j] = rows[j], rows[i]

@@ -39,11 +39,17 @@ def sharpened(votes: Floats, truth: Array) -> Floats:
     some, true = votes[::step], truth[::step]
     rows = np.arange(len(some))
 
-    def loss(power: float) -> float:
+    def likelihood(power: float) -> float:
         shares = _raised(some, power)[rows, true]
-        return float(-np.log(np.maximum(shares, LEAST_SHARE)).mean())
+        return float(np.log(np.maximum(shares, LEAST_SHARE)).sum())
 
-    return _raised(votes, min(POWERS, key=loss))
+    best, most = POWERS[0], likelihood(POWERS[0])
+    for power in POWERS[1:]:  # it rises, and then falls
+        found = likelihood(power)
+        if found <= most:
+            break
+        best, most = power, found
+    return _raised(votes, best)
 
 
 def _raised(votes: Floats, power: float) -> Floats:
