@@ -47,7 +47,8 @@ def test_a_temperature_keeps_the_order_of_the_classes(raw, slope):
     output = Output("logits", np.arange(raw.shape[1]), calibration)
     before, after = output.plain.probabilities(raw)[0], output.probabilities(raw)[0]
     order = np.argsort(before, kind="stable")
-    assert (np.diff(after[order]) >= 0).all()
+    # shares that differ in the last bit only may change places by rounding
+    assert (np.diff(after[order]) >= -np.spacing(1.0)).all()
 
 
 def test_lines_are_straight_between_their_corners_and_flat_outside():
