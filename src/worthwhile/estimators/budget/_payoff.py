@@ -39,17 +39,17 @@ def sharpened(votes: Floats, truth: Array) -> Floats:
     some, true = votes[::step], truth[::step]
     rows = np.arange(len(some))
 
-    def likelihood(power: float) -> float:
-        shares = _raised(some, power)[rows, true]
-        return float(np.log(np.maximum(shares, LEAST_SHARE)).sum())
+    def likelihood(shares: Floats) -> float:
+        return float(np.log(np.maximum(shares[rows, true], LEAST_SHARE)).sum())
 
-    best, most = POWERS[0], likelihood(POWERS[0])
+    best, shares, most = POWERS[0], some, likelihood(some)
     for power in POWERS[1:]:  # it rises, and then falls
-        found = likelihood(power)
+        raised = _raised(some, power)
+        found = likelihood(raised)
         if found <= most:
             break
-        best, most = power, found
-    return _raised(votes, best)
+        best, shares, most = power, raised, found
+    return shares if step == 1 else _raised(votes, best)
 
 
 def _raised(votes: Floats, power: float) -> Floats:

@@ -47,6 +47,7 @@ class Shop:
         """Whether one purchase may bring others with it."""
         prices = costs.flat.alone
         self.prices_differ = len(np.unique(prices[prices > 0])) > 1
+        self._opens = costs.flat.members & (costs.flat.fee > 0)
         self._closed: dict[Columns, Columns] = {}
         self.free = self.closed(frozenset())
 
@@ -64,13 +65,18 @@ class Shop:
 
     def closed(self, columns: Columns) -> Columns:
         """The set, what it requires, and what costs nothing more with it."""
-        if columns not in self._closed:
-            self._closed[columns] = self._close(columns)
-        return self._closed[columns]
+        return self.all_closed([columns])[0]
 
-    def _close(self, columns: Columns) -> Columns:
-        have = self.costs.closed(self.mask([columns]))[0]
-        return frozenset(np.flatnonzero(self.costs.flat.after(have).alone == 0).tolist())
+    def all_closed(self, sets: list[Columns]) -> list[Columns]:
+        """Each set, what it requires, and what costs nothing more with it."""
+        new = [columns for columns in dict.fromkeys(sets) if columns not in self._closed]
+        if new:
+            have = self.costs.closed(self.mask(new))
+            unpaid = ~(have @ self._opens)
+            asked = (~have & (self.costs.flat.price > 0)) | (unpaid @ self._opens.T)
+            for columns, row in zip(new, ~asked, strict=True):
+                self._closed[columns] = frozenset(np.flatnonzero(row).tolist())
+        return [self._closed[columns] for columns in sets]
 
     def steps(self, have: Columns) -> list[Columns]:
         """Sets that one more purchase leads to, in a fixed order, each once."""
@@ -78,7 +84,7 @@ class Shop:
         larger = [have | {feature} for feature in left]
         larger += [have | group for group in self._groups if len(group - have) > 1]
         if self._bound:
-            larger = [self.closed(columns) for columns in larger]
+            larger = self.all_closed(larger)
         return list(dict.fromkeys(larger))
 
     def all_sets(self) -> list[Columns] | None:
