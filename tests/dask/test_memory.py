@@ -30,6 +30,7 @@ def client():
 def keep_and_forget(room):
     """On a worker: what two partitions take in memory and on disk, and what is left of them."""
     folder = Path(distributed.get_worker().local_directory)
+    gc.collect()  # what earlier tests in this process have left
     before = _kept._in_memory[0]
 
     def used():
