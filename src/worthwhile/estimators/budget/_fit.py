@@ -15,6 +15,7 @@ from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators.budget._boosters import sets_to_boost
+from worthwhile.estimators.budget._branches import lists_of_parts
 from worthwhile.estimators.budget._forests import Shape, Table, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
@@ -153,6 +154,8 @@ class Workshop:
             lists = _lists_of(search, stages)
         parts_wanted = stages.go("parts") and every is None
         split = find_parts(table, payoff, shop, threads, seed) if parts_wanted else None
+        if parts_wanted and table.n_pool > MOST_ROWS:
+            lists += lists_of_parts(search, lists[0], POWERS[0])
         if every is None:
             sets = sets_to_grow(search, lists, _sets_of(shop, search, lists), threads)
         else:

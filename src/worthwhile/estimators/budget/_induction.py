@@ -85,6 +85,10 @@ class Induction:
         self.worth = np.array([self.payoff.mixed(node.votes[own]) for node in nodes])
         self._right = np.array([self._judge.hard(node.votes[fresh]) for node in nodes])
         self.edges = [self._edges(node, lists) for node in range(len(nodes))]
+        self._last = len(nodes) - 2
+        """The edge from nothing to everything."""
+        self._others = table.n_pool == table.n_rows > len(own)
+        """Whether there are rows to judge by that were neither held out nor chosen on."""
         cutter = Cutter(table.part(own), table.part(fresh))
 
         def cells_of(node: int) -> tuple[Array, ...]:
@@ -149,11 +153,28 @@ class Induction:
             bill, worth = np.array([f[1] for f in found]), np.array([f[2] for f in found])
             solve(between(tasks, bill, pareto(bill, worth)))
         chosen = pareto(np.array([f[1] for f in found]), np.array([f[2] for f in found]))
+        dearest = found[chosen[-1]]
+        if self._others and self.price[-1] > dearest[1] and self._all_is_better(dearest[0]):
+            found.append((self._all(), float(self._tables.price[self._last]), 0.0))
+            tasks.append((0.0, np.inf))
+            chosen.append(len(found) - 1)
         return Points(
             np.array([found[i][0] for i in chosen]),
             np.array([tasks[i][0] for i in chosen]),
             np.array([found[i][1] for i in chosen]),
         )
+
+    def _all(self) -> Array:
+        """The policy that buys everything at once."""
+        choice = np.full(int(self.first[-1]), -1, dtype=np.int32)
+        choice[0] = self._last
+        return choice
+
+    def _all_is_better(self, choice: Array) -> bool:
+        """Whether other rows, which no choice was made on, say so: the rows of choices believe them too much."""
+        ends = self._follow(self._fresh, choice)[0]
+        reached = self._right[ends, np.arange(len(ends))]
+        return float(np.average(self._right[-1] - reached, weights=self._judge.weight)) > 0
 
     def _caps(self) -> Floats:
         """Prices up to which sets are allowed."""

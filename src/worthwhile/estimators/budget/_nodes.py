@@ -20,8 +20,8 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Columns = frozenset[int]
 
-TRIAL_ROWS, TRIAL_TREES = 2000, 12
-"""Rows and trees of the forests that say which kind suits a set."""
+TRIAL_ROWS, WIDE_ROWS, TRIAL_TREES = 2000, 4000, 12
+"""Rows of the forests that say which kind suits a set of few and of many columns, and their trees."""
 
 ALL_TRIALS = 100_000
 """Rows of the trials of all sets together: where there are few sets, each may have more."""
@@ -82,12 +82,18 @@ def find_styles(
     jobs = [
         (key, columns, style) for key, columns in tried.items() for style in _styles(len(columns))
     ]
-    most = TRIAL_ROWS if many else max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
-    rows = np.sort(np.random.default_rng(shape.seed).permutation(table.n_pool)[:most])
-    trial = table.part(rows) if len(rows) < table.n_rows else table
-    judge, n = payoff.part(rows), sample_size(trial.n_rows, trial.n_rows)
+    order = np.random.default_rng(shape.seed).permutation(table.n_pool)
+    few = max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
+
+    def on(most: int) -> tuple[Table, Payoff]:
+        rows = np.sort(order[:most])
+        return table.part(rows) if len(rows) < table.n_rows else table, payoff.part(rows)
+
+    narrow, wide = on(TRIAL_ROWS if many else few), on(WIDE_ROWS if many else few)
 
     def score(job: tuple[Any, Columns, Style]) -> Floats:
+        trial, judge = wide if len(job[1]) >= shape.wide else narrow
+        n = sample_size(trial.n_rows, trial.n_rows)
         votes = trial.votes(sorted(job[1]), job[2], TRIAL_TREES, n, shape.seed)
         return np.array(np.average(judge.mixed(votes), weights=judge.weight))
 

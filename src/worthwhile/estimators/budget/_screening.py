@@ -13,7 +13,7 @@ from worthwhile.estimators.budget._search import Columns, Search
 LEAST_ROWS = 4000
 """With fewer rows forests take less time than it takes to find out which are needed."""
 
-LEAST_ENDS = 0.02
+LEAST_ENDS = 0.06
 """Share of the rows that must stop at a set under some policy."""
 
 

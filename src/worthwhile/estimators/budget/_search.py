@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from worthwhile.estimators.budget._forests import SEARCHING, Shape, Table, sampl
 from worthwhile.estimators.budget._payoff import Payoff
 
 Columns = frozenset[int]
+Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 CANDIDATES = 16
@@ -59,7 +61,7 @@ class Shop:
             row[list(columns)] = True
         return mask
 
-    def prices(self, sets: Iterable[Columns]) -> npt.NDArray[np.float64]:
+    def prices(self, sets: Iterable[Columns]) -> Floats:
         """What each set costs."""
         return np.asarray(self.costs.quanta(self.mask(sets)) * 1e-9, dtype=np.float64)
 
@@ -100,6 +102,17 @@ class Shop:
         return list(found)
 
 
+class Candidate(NamedTuple):
+    """A set that one more purchase leads to.
+
+    ``added``: a power of what it adds to the price; ``hope``: what it brought before, over that.
+    """
+
+    columns: Columns
+    added: float
+    hope: float
+
+
 class Search:
     """Scores of sets on a part of the rows, each computed once."""
 
@@ -112,81 +125,107 @@ class Search:
         self.payoff = payoff.part(rows)
         self.shop, self._threads, self._shape = shop, threads, shape
         self.n_pool, self.seed = table.n_pool, shape.seed
-        self._scores: dict[Columns, float] = {frozenset(): self._nothing()}
+        self._worths: dict[Columns, Floats] = {frozenset(): self._nothing()}
 
-    def _nothing(self) -> float:
-        """Score of the same answer for every row."""
+    def _nothing(self) -> Floats:
+        """Worth of the same answer for every row."""
         table = self.table
-        return self.payoff.soft(np.broadcast_to(table.prior, (table.n_rows, table.n_outputs)))
+        return self.payoff.drawn(np.broadcast_to(table.prior, (table.n_rows, table.n_outputs)))
 
-    def score(self, sets: list[Columns]) -> list[float]:
-        """Mean out-of-bag score of each set, in parallel."""
-        new = [columns for columns in dict.fromkeys(sets) if columns not in self._scores]
-        scores = spread(self._threads.map, lambda columns: np.array(self._measure(columns)), new)
-        for columns, score in zip(new, scores, strict=True):
-            self._scores[columns] = float(score)
-        return [self._scores[columns] for columns in sets]
+    def score(self, sets: list[Columns], rows: Any = slice(None)) -> list[float]:
+        """Mean out-of-bag score of each set, for some of the rows."""
+        weight = self.payoff.weight[rows]
+        total = weight.sum()
+        return [float((worth[rows] * weight).sum() / total) for worth in self.worths(sets)]
 
-    def votes(self, sets: list[Columns]) -> list[npt.NDArray[np.float64]]:
+    def worths(self, sets: list[Columns]) -> list[Floats]:
+        """Out-of-bag worth of each set, row by row, in parallel."""
+        new = [columns for columns in dict.fromkeys(sets) if columns not in self._worths]
+        self._worths |= zip(new, spread(self._threads.map, self._measure, new), strict=True)
+        return [self._worths[columns] for columns in sets]
+
+    def votes(self, sets: list[Columns]) -> list[Floats]:
         """What the forests say by which sets are scored, in parallel."""
         return list(spread(self._threads.map, self._votes, sets))
 
-    def _votes(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def _votes(self, columns: Columns) -> Floats:
         n, shape = self.table.n_rows, self._shape
         return self.table.votes(
             sorted(columns), SEARCHING, shape.search_trees, sample_size(n, n), shape.seed
         )
 
-    def _measure(self, columns: Columns) -> float:
-        return self.payoff.soft(self._votes(columns))
+    def _measure(self, columns: Columns) -> Floats:
+        return self.payoff.drawn(self._votes(columns))
 
-    def forward(self, power: float, start: Columns | None = None) -> list[Columns]:
-        """Ever larger sets from a first one on, each the best purchase more than the one before."""
-        have = self.shop.free if start is None else start
-        found, last = [have], dict[Columns, float]()
-        while True:
-            steps = self.shop.steps(have)
-            if not steps:
-                return found
-            price = self.shop.prices([have, *steps])
-            added = dict(zip(steps, np.maximum(price[1:] - price[0], 1e-9) ** power, strict=True))
-            # A step is known by what it adds, whatever is had already.
-            known = {columns: last.get(columns - have, np.inf) for columns in steps}
-            looked = steps
-            if len(found) > 1:
-                looked = sorted(steps, key=lambda s: -known[s] / added[s])[:CANDIDATES]
-            if len(found) > STEPS:
-                found += self._rest(have, looked, [known[s] / added[s] for s in looked])
-                return found
-            gains = self._gains(have, looked, [known[s] / added[s] for s in looked], added)
-            last |= {columns - have: gain for columns, gain in gains.items()}
-            have = max(gains, key=lambda s: gains[s] / added[s])
+    def alone(self, rows: Any) -> dict[Columns, float]:
+        """What purchases bring some of the rows that have nothing yet."""
+        free = self.shop.free
+        steps = self.shop.steps(free)
+        base, *scores = self.score([free, *steps], rows)
+        return {step - free: score - base for step, score in zip(steps, scores, strict=True)}
+
+    def forward(self, power: float) -> list[Columns]:
+        """Ever larger sets up to all columns, each the best purchase more than the one before."""
+        known: dict[Columns, float] = {}
+        found = self._steps(self.shop.free, power, STEPS, known)
+        return found + self._rest(found[-1], self.looked_at(found[-1], power, known))
+
+    def forward_for(self, rows: Any, start: Columns, power: float, n_steps: int) -> list[Columns]:
+        """The first sets of a list for some of the rows."""
+        return self._steps(start, power, n_steps, self.alone(rows), rows)
+
+    def _steps(
+        self, have: Columns, power: float, n_steps: int, known: dict[Columns, float],
+        rows: Any = slice(None),
+    ) -> list[Columns]:  # fmt: skip
+        """Sets from a first one on, and in ``known`` what purchases brought when they were last looked at."""
+        found = [have]
+        while len(found) <= n_steps and (looked := self.looked_at(have, power, known)):
+            gains = self._gains(have, looked, rows)
+            known |= {look.columns - have: gain for look, gain in gains.items()}
+            have = max(gains, key=lambda look: gains[look] / look.added).columns
             found.append(have)
-
-    def _gains(
-        self, have: Columns, steps: list[Columns], worth: list[float], added: dict[Columns, float]
-    ) -> dict[Columns, float]:
-        """What steps bring, looked at a few at a time until no other can be expected to bring more.
-
-        ``worth`` is what they brought when they were last looked at, over their price: with more known,
-        they hardly ever bring more than that.
-        """
-        found: dict[Columns, float] = {}
-        best = -np.inf
-        for first in range(0, len(steps), AT_A_TIME):
-            if best >= worth[first]:
-                break
-            some = steps[first : first + AT_A_TIME]
-            base, *scores = self.score([have, *some])
-            found |= {s: max(score - base, LEAST) for s, score in zip(some, scores, strict=True)}
-            best = max(found[s] / added[s] for s in found)
         return found
 
-    def _rest(self, have: Columns, steps: list[Columns], worth: list[float]) -> list[Columns]:
+    def looked_at(
+        self, have: Columns, power: float, known: dict[Columns, float]
+    ) -> list[Candidate]:
+        """Purchases worth a look, best first: by what they brought before over a power of their price; at first all."""
+        steps = self.shop.steps(have)
+        price = self.shop.prices([have, *steps])
+        added = np.maximum(price[1:] - price[0], 1e-9) ** power
+        # A step is known by what it adds, whatever is had already.
+        found = [
+            Candidate(columns, amount, known.get(columns - have, np.inf) / amount)
+            for columns, amount in zip(steps, added.tolist(), strict=True)
+        ]
+        return sorted(found, key=lambda look: -look.hope)[:CANDIDATES] if known else found
+
+    def _gains(self, have: Columns, looked: list[Candidate], rows: Any) -> dict[Candidate, float]:
+        """What purchases bring, looked at a few at a time until no other can be expected to bring more.
+
+        With more known, they hardly ever bring more than when they were last looked at.
+        """
+        found: dict[Candidate, float] = {}
+        best = -np.inf
+        for first in range(0, len(looked), AT_A_TIME):
+            if best >= looked[first].hope:
+                break
+            some = looked[first : first + AT_A_TIME]
+            base, *scores = self.score([have, *(look.columns for look in some)], rows)
+            found |= {
+                look: max(score - base, LEAST) for look, score in zip(some, scores, strict=True)
+            }
+            best = max(gain / look.added for look, gain in found.items())
+        return found
+
+    def _rest(self, have: Columns, looked: list[Candidate]) -> list[Columns]:
         """What is left, ever more of it at a time: as boosted trees use it, or in the order of the last gains."""
         found, length = [], len(have)
         everything = self.shop.steps(have)
-        order = [s for _, s in sorted(zip(worth, steps, strict=True), key=lambda pair: -pair[0])]
+        if not everything:
+            return []
+        order = [look.columns for look in looked]
         if self._shape.boosted:
             prices = self.shop.costs.flat.after(self.shop.mask([have])[0]).alone
             whole = max(self.shop.costs.flat.total, 1)
