@@ -3,11 +3,11 @@
 ``budget_classifier`` and ``budget_regressor`` are the estimators, on what ``_base`` says about frontiers and
 points. ``_fit`` goes the way, stage by stage (``_stages``): ``_search`` finds lists of purchases, ``_parts``
 those for the values of one that says which others matter, ``_branches`` those of rows that gain more from
-another purchase after the first ones, ``_screening`` leaves out sets at which nobody would stop, ``_nodes`` grows a forest
-for each of the others (``_forests``: the table of codes and its forests; ``_boosters``: trees that correct one
-another beside them, and the order in which those would buy), ``_induction`` decides who goes on to which set,
-by what answers are worth (``_payoff``) to rows alike (``_cells``), ``_promise`` says what that will cost new
-rows, and ``_tables`` puts it all into arrays.
+another purchase after the first ones, ``_screening`` leaves out sets at which nobody would stop, ``_nodes``
+grows a forest for each of the others (``_forests``: the table of codes and its forests; ``_boosters``: trees
+that correct one another beside them, and the order in which those would buy), ``_induction`` decides who goes
+on to which set, by what answers are worth (``_payoff``) to rows alike (``_cells``), ``_promise`` says what that
+will cost new rows, and ``_tables`` puts it all into arrays.
 ``_mixing`` finds the two points between which a budget lies.
 """
 
