@@ -12,12 +12,18 @@ SMALL: dict[str, dict[str, Any]] = {
     "BudgetClassifier": {"n_trees": 4, "random_state": 0},
     "BudgetRegressor": {"n_trees": 4, "random_state": 0},
     "BudgetedForestClassifier": {"n_trees": 3, "random_state": 0},
-    "CascadeClassifier": {"n_stages": 2, "random_state": 0},
+    "CascadeClassifier": {"n_rounds": 8, "n_stages": 2, "max_iter": 10, "random_state": 0},
     "CostSensitiveTreeClassifier": {"max_depth": 2, "max_iter": 2, "random_state": 0},
     "CostSensitiveTreeRegressor": {"max_depth": 2, "max_iter": 2, "random_state": 0},
     "CostWeightedL1Classifier": {"tol": 1e-6},
     "CostWeightedL1Regressor": {},
-    "DynamicSelectionClassifier": {"lam": 0.5, "max_iter": 1, "random_state": 0},
+    "DynamicSelectionClassifier": {
+        "lam": 0.5,
+        "max_iter": 1,
+        "max_examples": 1000,
+        "n_folds": 3,
+        "random_state": 0,
+    },
     "EarlyExitClassifier": {"threshold": 0.9},
     "EarlyExitRegressor": {},
     "FeatureSubsets": {},
@@ -36,6 +42,15 @@ SMALL: dict[str, dict[str, Any]] = {
     "SubmodularTreeRegressor": {"budget": 5, "max_depth": 2},
 }
 """Constructor arguments by class name."""
+
+ONE_TRADE_OFF: dict[str, dict[str, Any]] = {
+    "AdaptiveBoostingClassifier": {"gamma": 0.1, "p_full": 0.5},
+    "AdaptiveLinearClassifier": {"gamma": 0.1, "p_full": 0.5},
+    "CascadeClassifier": {"lam": 0.01},
+    "CostSensitiveTreeClassifier": {"lam": 0.01},
+    "CostSensitiveTreeRegressor": {"lam": 0.01},
+}
+"""What spares these, in checks of conventions, the search for their own trade-off, which takes most of a fit."""
 
 NOT_FITTED_BY_US = ("PricedModel", "BudgetSearchCV")
 """Public classes in the estimator layer that have their own tests of the laws."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,13 +11,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import worthwhile
-from worthwhile import BudgetSearchCV, CostWeightedL1Classifier, GreedyMiserRegressor
+from worthwhile import (
+    BudgetSearchCV,
+    CostWeightedL1Classifier,
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+    PricedModel,
+)
 from worthwhile.datasets import make_priced_classification
 from worthwhile.frontier._measure import LabelledRows
-from worthwhile.frontier._mixing import share_within
+from worthwhile.frontier._mixing import share_within, with_one_map
+from worthwhile.frontier._promise import Twins
 from worthwhile.frontier._tune import Refit
 
 QUICK = {"cv": 2, "refine": 0}
+ERRORS = {1: {0: 600}, 0: {1: 200}}
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +107,69 @@ def test_with_money_for_the_best_nothing_is_mixed(data):
     X, y, costs = data
     found = BudgetSearchCV(CostWeightedL1Classifier(costs=costs), 1e4, mix=True, **QUICK).fit(X, y)
     assert found.mixture_ is None
+
+
+@pytest.fixture(scope="module")
+def by_totals(data):
+    """A search by prices of errors whose budget lies between two models."""
+    X, y, costs = data
+    linear = CostWeightedL1Classifier(costs=costs)
+    found = BudgetSearchCV(linear, 9, errors=ERRORS, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is not None
+    return found
+
+
+def test_two_models_are_mixed_where_errors_have_prices(by_totals, data):
+    X = data[0]
+    first, second, _ = by_totals.mixture_
+    totals = -by_totals.frontier_.score
+    assert totals[second] < -by_totals.best_score_ < totals[first]
+    assert by_totals.best_bound_ <= 9
+    assert by_totals.policy_.output.errors.to_dict() == worthwhile.Errors(ERRORS).to_dict()
+    # Decisions are those that the mixture's own probabilities make cheapest.
+    shares = by_totals.predict_proba(X, key=range(len(X)))
+    expected = np.column_stack([shares[:, 1] * ERRORS[1][0], shares[:, 0] * ERRORS[0][1]])
+    np.testing.assert_array_equal(
+        by_totals.predict(X, key=range(len(X))), by_totals.classes_[expected.argmin(axis=1)]
+    )
+    assert set(by_totals.best_estimator_._promised().figures) >= {"bill", "total"}
+
+
+def overconfident(rows):
+    """A mixture of two stages of a booster that has learnt its rows by heart."""
+    miser = GreedyMiserClassifier(
+        n_rounds=150, learning_rate=0.3, min_samples_leaf=2, validation_fraction=None
+    ).fit(rows.X, rows.y)
+    return PricedModel.mixed(miser.at(stage=100), miser, 0.5)
+
+
+def test_a_mixture_has_one_map_for_both():
+    X, y, _ = make_priced_classification(2000, seed=6)
+    wrong = np.random.default_rng(0).random(2000) < 0.2  # so that nobody may be sure
+    y = np.where(wrong, 1 - y, y)
+    rows, fresh = LabelledRows(X[:400], y[:400]), LabelledRows(X[400:], y[400:])
+    folds = [(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]
+    sweep = SimpleNamespace(rows=rows, folds=folds)
+    model = with_one_map(overconfident(rows), rows, Twins(sweep, overconfident))
+    for dearer in (False, True):
+        side = model.policy_.following(dearer)
+        assert side.output.calibration is model.policy_.output.calibration is not None
+    raw, output = model._run(fresh.X, key=range(1600)).raw, model.policy_.output
+
+    def loss(shares):
+        return -np.log(shares[np.arange(1600), fresh.y]).mean()
+
+    assert loss(output.probabilities(raw)) < loss(output.calibrated(None).probabilities(raw)) - 0.1
+
+
+def test_numbers_are_mixed_by_prices_of_their_errors(data):
+    X, _, costs = data
+    miser = GreedyMiserRegressor(costs=costs, n_rounds=20)
+    target = X @ np.arange(X.shape[1])
+    found = BudgetSearchCV(miser, 9, errors=50, mix=True, **QUICK).fit(X, target)
+    assert found.mixture_ is not None
+    assert found.policy_.output.calibration is None
+    assert found.best_bound_ <= 9
 
 
 def test_pipelines_are_mixed(data):

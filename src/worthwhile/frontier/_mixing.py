@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from worthwhile.costs import QUANTA_PER_UNIT
+from worthwhile.estimators._shared.calibrated_fit import enough_for_a_map, usual_map
+from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators.priced.priced_model import PricedModel
 from worthwhile.frontier._hull import hull_indices
 from worthwhile.frontier._measure import LabelledRows, bills
 from worthwhile.frontier._one_point import MixedPoint
 from worthwhile.frontier._points import Frontier
+from worthwhile.frontier._promise import Twins
 from worthwhile.frontier._refits import Refits
 from worthwhile.frontier._tune import Refit
 
@@ -136,6 +139,34 @@ def share_within(
     return low, bound(low)
 
 
+def with_one_map(model: PricedModel, rows: LabelledRows, twins: Twins) -> PricedModel:
+    """A mixture of classifiers whose probabilities hold, as far as one map for both makes them.
+
+    Parameters
+    ----------
+    model : PricedModel
+        Made of models without maps.
+    rows : LabelledRows
+        All rows.
+    twins : Twins
+        Mixtures made alike, which answer for the rows that they have not seen; rows are known to the
+        coin by their numbers.
+    """
+    if not enough_for_a_map(rows.y):
+        return model
+    output = model.policy_.output
+    codes, kind = np.searchsorted(model.classes_, np.asarray(rows.y)), usual_map(output)
+    parts = list(twins)
+    logs = np.concatenate([output.logs(t._run(rows.take(h).X, key=h).raw) for t, h in parts])
+    held = np.concatenate([h for _, h in parts])
+    fold = np.repeat(np.arange(len(parts)), [len(h) for _, h in parts])
+    weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
+    quality = quality_of(kind, logs, codes[held], weight, fold)
+    if quality["kind"] is None:
+        return model
+    return model._with_policy(model.policy_.calibrated(fit_map(kind, logs, codes[held], weight)))
+
+
 def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:
     """Refuse what cannot be mixed, before anything is trained."""
     if rows.qid is not None:
@@ -143,9 +174,10 @@ def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:
     given = {
         name.split("__")[-1] for name, value in estimator.get_params().items() if value is not None
     }
-    given |= set() if errors is None else {"errors"}
+    if errors is not None and getattr(estimator, "calibrates_itself", False):
+        given.add("errors")
     if found := given & {"calibrate", "errors", "worth"}:
         raise ValueError(
-            f"mix is True, and {min(found)} is given: models are calibrated one by one, and two maps "
-            "cannot be mixed; leave one of the two, or use BudgetClassifier(mix=True)."
+            f"mix is True, and {min(found)} is given: the model is calibrated by itself, and two maps cannot be "
+            "mixed; leave one of the two, give errors to the search instead, or use BudgetClassifier(mix=True)."
         )

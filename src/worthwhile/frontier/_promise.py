@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from worthwhile.frontier._measure import LabelledRows
+from worthwhile.frontier._measure import Indices, LabelledRows
 from worthwhile.frontier._sweep import Sweep
 from worthwhile.promise import Evidence, Promise
 
@@ -16,17 +16,31 @@ ENOUGH = 2000
 """Rows that did not train, after which no further fold is fitted for a promise."""
 
 
-def promise_of(model: Any, sweep: Sweep, make: Callable[[LabelledRows], Any]) -> Promise:
+class Twins:
+    """Models made like the one of a search, for each fold from the rows outside of it, when they are asked for."""
+
+    def __init__(self, sweep: Sweep, make: Callable[[LabelledRows], Any]) -> None:
+        self._sweep, self._make = sweep, make
+        self._made: dict[int, Any] = {}
+
+    def __iter__(self) -> Iterator[tuple[Any, Indices]]:
+        """Each twin, and the rows that it has not seen."""
+        for number, (seen, held) in enumerate(self._sweep.folds):
+            if number not in self._made:
+                twin = self._make(self._sweep.rows.take(seen))
+                self._made[number] = getattr(twin, "best_estimator_", twin)  # within a pipeline
+            yield self._made[number], held
+
+
+def promise_of(model: Any, sweep: Sweep, twins: Twins) -> Promise:
     """What models that are made alike do with rows of the folds that they were not fitted on.
 
     Answers to single rows mean nothing where rows are ranked: then the bill alone is promised.
     """
     parts: list[Evidence] = []
-    for seen, held in sweep.folds:
+    for twin, held in twins:
         rows = sweep.rows.take(held)
-        twin = make(sweep.rows.take(seen))
-        twin = answering_as(model, getattr(twin, "best_estimator_", twin))  # within a pipeline
-        parts.append(twin._evidence(rows.X, rows.y, held))
+        parts.append(answering_as(model, twin)._evidence(rows.X, rows.y, held))
         if sum(part.rows for part in parts) >= ENOUGH:
             break
     found = Evidence.joined(parts)

@@ -38,6 +38,12 @@ class Refits:
         self._models: dict[int, Any] = {}
         self._found: dict[int, Refit] = {}
 
+    def by(self, estimator: Any) -> Refits:
+        """The same points, to be fitted by another estimator."""
+        return Refits(
+            estimator, self._sweep, self.measured, self._frontier, self.margins, self._errors
+        )
+
     def __len__(self) -> int:
         return len(self._models)
 

@@ -34,11 +34,17 @@ from worthwhile.frontier._measure import (
     score_name,
     train,
 )
-from worthwhile.frontier._mixing import MixedRefit, check_mixable, mix_refits, mixed_model
+from worthwhile.frontier._mixing import (
+    MixedRefit,
+    check_mixable,
+    mix_refits,
+    mixed_model,
+    with_one_map,
+)
 from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._pipelines import as_searchable
 from worthwhile.frontier._points import Frontier
-from worthwhile.frontier._promise import promise_of
+from worthwhile.frontier._promise import Twins, promise_of
 from worthwhile.frontier._refits import Refits
 from worthwhile.frontier._stages import cut
 from worthwhile.frontier._sweep import Measured, Sweep, is_unit, make_candidates
@@ -168,7 +174,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
     **Mixing.** Points on the hull of bounds and scores are fitted on all rows until two neighbours have the
     budget between their bounds; the share is the largest with which it is kept. The margin of a mixture is
-    that of its parts, and the coin's own noise in a mean over ``horizon`` rows is added.
+    that of its parts, and the coin's own noise in a mean over ``horizon`` rows is added. Where errors have
+    prices, the probabilities of the two go through one map, fitted on answers of the folds' mixtures.
 
     **The promise.** The parameters of the model are fitted once more on folds (as many as it takes to
     have 2,000 rows that did not train), so that the model can say what it does with new rows: accuracy,
@@ -270,10 +277,10 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.tried_ = [candidate.params for candidate in sweep.candidates]
         measured = sweep.measured()
         self._draw_frontier(sweep, measured)
-        refits = Refits(
-            deciding(estimator, errors), sweep, measured, self.frontier_, self._margins, errors
-        )
+        refits = Refits(swept, sweep, measured, self.frontier_, self._margins, errors)
         if self.refit and not (self.mix and self._choose_two(sweep, refits, limit)):
+            if errors is not None:  # what is mixed has one map, what stands alone its own
+                refits = refits.by(deciding(estimator, errors))
             self._choose(sweep, refits, limit)
         return self
 
@@ -366,7 +373,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         found, points = mixed.refits, [self.frontier_[line] for line in mixed.lines]
         expected = mixed.between([refit.expected for refit in found])
         bill = mixed.between([refit.bill for refit in found])
-        model, whole = mixed.model(), mixed.point(self.frontier_)
+        whole = mixed.point(self.frontier_)
 
         def make(rows: LabelledRows) -> Any:
             first, second = (
@@ -374,8 +381,12 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             )
             return mixed_model(first, second, mixed.share)
 
+        twins = Twins(sweep, make)
+        model = mixed.model()
+        if self._prices is not None and is_classifier(model):
+            model = with_one_map(model, sweep.rows, twins)
         error = mixed.between([point.cost_error for point in points])
-        promise = promise_of(model, sweep, make)
+        promise = promise_of(model, sweep, twins)
         model.promise_ = promise.with_bill(Figure(expected, error), mixed.bound, self.confidence)
         self._keep(Refit(model, points[0].params, bill, expected, mixed.bound), mixed.lines[0])
         self.best_score_, self.best_cost_ = whole.score, whole.cost
@@ -428,7 +439,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             twin = train(sweep.estimator, found.params, rows)
             return cut(twin, point.stage, point.case_budget)
 
-        promise = promise_of(model, sweep, make)
+        promise = promise_of(model, sweep, Twins(sweep, make))
         bill, bound = Figure(found.expected, point.cost_error), max(point.cost, found.bound)
         model.promise_ = promise.with_bill(bill, bound, self.confidence)
 

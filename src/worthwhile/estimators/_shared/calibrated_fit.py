@@ -22,6 +22,7 @@ from worthwhile.columns.table import dense
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.policy.calibration import KINDS, Calibration
+from worthwhile.policy.output import Output
 
 FOLDS = 5
 """Models that answer for the rows they have not seen."""
@@ -53,17 +54,14 @@ def fit_calibrated(
         estimator._decides = errors
     asked = getattr(estimator, "calibrate", None)
     check_calibrate(asked)
-    kind = asked
-    if asked is None and errors is not None and is_classifier(estimator):
-        kind = _usual(estimator, given["y"])
-    if not kind:
+    wants = asked is None and errors is not None and is_classifier(estimator)
+    if not (asked or (wants and _may_have_a_map(estimator, given["y"]))):
         return fit(estimator, *args, **kwargs)
     estimator.calibrate = False  # a fit inside this one leaves it alone
     try:
         fitted = fit(estimator, *args, **kwargs)
         more = {name: value for name, value in given.items() if name not in ("self", "X", "y")}
-        if asked is None and estimator.policy_.output.kind in SHARES:
-            kind = "isotonic"
+        kind = asked or usual_map(estimator.policy_.output)
         calibration, quality = out_of_fold(estimator, kind, given["X"], given["y"], more)
     finally:
         estimator.calibrate = asked
@@ -75,12 +73,20 @@ def fit_calibrated(
     return fitted
 
 
-def _usual(estimator: Any, y: Any) -> str | None:
-    """The map where errors have prices and none was asked for."""
-    if estimator.calibrates_itself or not hasattr(estimator, "calibrate"):
-        return None
-    counts = np.unique(np.asarray(y), return_counts=True)[1]
-    return "sigmoid" if counts.min() >= FEWEST else None
+def _may_have_a_map(estimator: Any, y: Any) -> bool:
+    """Whether a map can be made where errors have prices and none was asked for."""
+    own = estimator.calibrates_itself or not hasattr(estimator, "calibrate")
+    return not own and enough_for_a_map(y)
+
+
+def enough_for_a_map(y: Any) -> bool:
+    """Whether every class has the rows for one that nobody asked for."""
+    return bool(np.unique(np.asarray(y), return_counts=True)[1].min() >= FEWEST)
+
+
+def usual_map(output: Output) -> str:
+    """The kind of map where none was asked for."""
+    return "isotonic" if output.kind in SHARES else "sigmoid"
 
 
 def out_of_fold(

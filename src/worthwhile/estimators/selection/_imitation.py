@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.estimators.boosting import GreedyMiserClassifier
@@ -199,8 +199,9 @@ def learn(train: World, reward: Reward, learner: Learner, schedule: Schedule) ->
     rng = np.random.default_rng(schedule.seed)
     examples, coach = Examples(), schedule.coach(schedule.eta)
     chooser: Chooser | None = None
+    pools = ThreadpoolController()  # finding them takes longer than a small round
     for number in range(1, schedule.max_iter + 1):
-        with threadpool_limits(1):
+        with pools.limit(limits=1):
             coach.begin(number)
             seen = roll_out(train, reward, chooser, examples, coach)
             chooser = learner(*examples.draw(train, schedule.max_examples, rng))
@@ -213,8 +214,9 @@ def imitate(
     """The best policy of all rounds on the development rows, and the learning curve."""
     curve: list[dict[str, Any]] = []
     best: tuple[tuple[float, float], Chooser] | None = None
+    pools = ThreadpoolController()
     for found in learn(train, reward, learner, schedule):
-        with threadpool_limits(1):
+        with pools.limit(limits=1):
             result = roll_out(development, reward, found.chooser)
         curve.append({
             "lam": reward.lam, "iteration": found.number, "eta": found.eta, "examples": found.examples,
