@@ -366,7 +366,7 @@ def test_other_mistakes_say_what_to_do(folder, tmp_path):
 def test_a_large_file_is_sampled_for_learning_and_says_so(folder, tmp_path):
     words = [
         "fit", folder / "data.csv", "--target", "ill", "--costs", folder / "costs.yaml", "--budget", 20,
-        "--method", "cost-weighted-l1", "-o", tmp_path / "model.worthwhile", "--force",
+        "-o", tmp_path / "model.worthwhile", "--force",
     ]  # fmt: skip
     assert "240 rows: learning from 150" in run(*words, "--rows", 150).stderr
     assert "learning from" not in run(*words, "--rows", 0).stderr

@@ -60,7 +60,7 @@ def desk(tmp_path_factory):
     table.drop(columns="case").to_csv(desk / "train.csv", index=False, sep=";", decimal=",")
     done = run(
         "fit", desk / "train.csv", "--target", "risk", "--costs", desk / "costs.yaml", "--budget", 6,
-        "--method", "greedy-miser", "-o", desk / "model",
+        "--method", "greedy-miser", "--rows", 200, "-o", desk / "model",
     )  # fmt: skip
     assert "separated by semicolons" in done.stderr
     return desk
