@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from worthwhile.costs import QUANTA_PER_UNIT
-from worthwhile.estimators._shared.calibrated_fit import enough_for_a_map, usual_map
-from worthwhile.estimators._shared.calibration import fit_map, quality_of
+from worthwhile.estimators.priced.held_out_map import with_map
 from worthwhile.estimators.priced.priced_model import PricedModel
 from worthwhile.frontier._hull import hull_indices
 from worthwhile.frontier._measure import LabelledRows, bills
@@ -152,19 +151,12 @@ def with_one_map(model: PricedModel, rows: LabelledRows, twins: Twins) -> Priced
         Mixtures made alike, which answer for the rows that they have not seen; rows are known to the
         coin by their numbers.
     """
-    if not enough_for_a_map(rows.y):
-        return model
-    output = model.policy_.output
-    codes, kind = np.searchsorted(model.classes_, np.asarray(rows.y)), usual_map(output)
     parts = list(twins)
-    logs = np.concatenate([output.logs(t._run(rows.take(h).X, key=h).raw) for t, h in parts])
-    held = np.concatenate([h for _, h in parts])
-    fold = np.repeat(np.arange(len(parts)), [len(h) for _, h in parts])
-    weight = np.ones(len(held)) if rows.weight is None else rows.weight[held]
-    quality = quality_of(kind, logs, codes[held], weight, fold)
-    if quality["kind"] is None:
-        return model
-    return model._with_policy(model.policy_.calibrated(fit_map(kind, logs, codes[held], weight)))
+    raw = np.concatenate([twin._run(rows.take(held).X, key=held).raw for twin, held in parts])
+    held = np.concatenate([held for _, held in parts])
+    fold = np.repeat(np.arange(len(parts)), [len(held) for _, held in parts])
+    unseen = rows.take(held)
+    return with_map(model, raw, unseen.y, unseen.weight, fold)
 
 
 def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:

@@ -86,9 +86,9 @@ def test_rows_are_held_out_unasked_where_there_are_enough(monkeypatch):
 def test_held_out_rows_count_with_their_weight():
     X, y = classes(1, n=400, k=2)
     weight = np.where(np.arange(400) % 2, 1.0, 3.0)
-    model = GreedyMiserClassifier(n_rounds=2, validation_fraction=0.5, patience=None).fit(
-        X, y, weight
-    )
+    model = GreedyMiserClassifier(
+        n_rounds=2, validation_fraction=0.5, patience=None, random_state=0
+    ).fit(X, y, weight)
     _, held = hold_out(400, 0.5, np.random.default_rng([model.seed_, 0]), y)
     assert model.n_rounds_ == 2
     losses = -np.log(model.predict_proba(X[held])[np.arange(len(held)), y[held]])

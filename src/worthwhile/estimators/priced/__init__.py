@@ -7,7 +7,7 @@ are read from the model's own form, so that each row is billed along its path: `
 
 Preprocessing in front of a model: ``_feeds`` finds which columns of a table feed which outputs of a
 fitted transformer; ``_front`` tries that out and keeps what is known for sure as plain arrays. ``_mixed`` makes one
-policy of two models and a share.
+policy of two models and a share; ``held_out_map`` makes the probabilities of such a mixture hold.
 """
 
 from worthwhile.estimators.priced.priced_model import PricedModel
