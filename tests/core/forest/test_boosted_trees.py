@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.naive import boosted as naive
 from worthwhile.core.forest.bagged_trees import Rows, leaf_of
 from worthwhile.core.forest.boosted_trees import Kind, grow, purchase_order
 
@@ -70,30 +71,46 @@ def test_an_answer_does_not_know_the_truth_of_its_row():
     assert not np.allclose(changed[part == 0][:36], votes[part == 0][:36])
 
 
+def nested(arrays, tree):
+    """One tree of the kernel as nested tuples, and what its leaves hold from left to right."""
+    feature, cut, child, root, share, _ = arrays
+    held = []
+
+    def build(at):
+        if feature[at] < 0:
+            held.append(share[child[at]])
+            return None
+        return int(feature[at]), int(cut[at]), build(child[at]), build(child[at] + 1)
+
+    return build(root[tree]), held
+
+
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_first_split_is_the_best_of_all(seed, weighted):
-    data, rng = table(2 * seed, weighted=weighted), np.random.default_rng(seed)
-    target, part = rng.normal(size=(120, 1)), np.zeros(120, np.int32)
-    part[100:] = 1
-    kind = kind_of(1, 120, parts=2, rounds=1, depth=1, rate=1.0)
-    arrays, _ = boosted(data, kind, target, part)
-    rows = np.arange(100)  # those that the second part's tree sees
-    weight, left = data.weight[rows], target[rows, 0] - arrays[5][1]
+@pytest.mark.parametrize("outputs", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_are_the_slow_ones(seed, outputs, weighted):
+    data, rng = table(seed, weighted=weighted), np.random.default_rng(seed)
+    target, part = rng.normal(size=(120, outputs)), rng.integers(0, 3, 120).astype(np.int32)
+    kind = kind_of(outputs, 100, sample=0.7, tried=0.6, seed=seed)
+    arrays, votes = boosted(data, kind, target, part)
+    trees, held, expected = naive.grow(data, kind, np.arange(5), target, part)
+    for number, (tree, leaves) in enumerate(zip(trees, held, strict=True)):
+        found, said_there = nested(arrays, number)
+        assert found == tree
+        np.testing.assert_allclose(said_there, leaves, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(votes, expected, atol=1e-6)
 
-    def gain(goes):
-        if min(goes.sum(), (~goes).sum()) < 4:
-            return -1.0
-        return sum((weight * left)[side].sum() ** 2 / weight[side].sum() for side in (goes, ~goes))
 
-    gains = {
-        (column, cut): gain(data.codes[column, rows] <= cut)
-        for column in range(5)
-        for cut in range(9)
-    }
-    at = arrays[3][1]
-    found = int(arrays[0][at] >> 1), int(arrays[1][at])
-    assert gains[found] == pytest.approx(max(gains.values()))
+@pytest.mark.parametrize("outputs", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_purchases_is_the_slow_one(seed, outputs):
+    data, rng = table(seed, d=8), np.random.default_rng(seed)
+    target, price = rng.normal(size=(120, outputs)), rng.random(8)
+    kind = kind_of(outputs, 110, parts=1, sample=0.8, tried=0.9, depth=2, seed=seed)
+    columns, rates = np.arange(8, dtype=np.int32), np.geomspace(1, 0.01, 6)
+    order = purchase_order(data, kind, columns, target, price, rates)
+    assert order.tolist() == naive.purchase_order(data, kind, columns, target, price, rates)
+    assert len(order) > 2
 
 
 def test_cheap_columns_are_bought_before_dear_twins_and_useless_ones_late():
