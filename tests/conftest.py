@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "worthwhile"
@@ -37,6 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
         import worthwhile
 
         worthwhile.warm_up()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Models without a seed of their own are the same in every run, so that no test hangs on chance."""
+    np.random.seed(0)  # noqa: NPY002 - what random_state=None draws from
 
 
 @pytest.fixture(scope="session")

@@ -291,7 +291,9 @@ def test_models_that_add_nothing_are_not_grown_on(monkeypatch):
 def test_gammas_of_a_sweep_have_bills_all_over_the_range():
     X, y, costs = priced(n=2400)
     existing = RandomForestClassifier(10, random_state=0).fit(X.fillna(0), y)
-    model = AdaptiveBoostingClassifier(existing, costs=costs, n_rounds=24, max_depth=3)
+    model = AdaptiveBoostingClassifier(
+        existing, costs=costs, n_rounds=24, max_depth=3, random_state=0
+    )
     model.fit(X.fillna(0), y)
     trace = model.trace_.query("p_full == 0")
     bills = np.sort(trace.groupby("gamma")["cost"].max())
