@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.parts._frontier_cases import Case
-from benchmarks.parts._frontier_page import Models, clearly_below
+from benchmarks.parts._frontier_page import Models, best_and_typical, clearly_below
 from worthwhile import Costs
 
 Y = np.arange(100) % 2
@@ -47,3 +47,10 @@ def test_a_difference_is_clear_by_rows_that_only_one_gets_right(case):
     assert not clearly_below(models, ours, models, near)
     assert clearly_below(models, ours, models, ahead)
     assert not clearly_below(models, ahead, models, ours)
+
+
+def test_the_headline_has_the_typical_the_best_and_the_worst_case():
+    said = best_and_typical(["a", "b", "c", "d"], [3.0, 0.5, 0.7, 1.0])
+    assert "0.85 of their money in the typical case" in said
+    assert "0.5 of it on b, the best" in said
+    assert "3 of it on a, the worst" in said
