@@ -153,6 +153,15 @@ def test_batches_and_single_values_agree(values):
     assert again == column
 
 
+@pytest.mark.parametrize("kind", ["M8[h]", "M8[D]", "m8[s]"])
+def test_an_array_of_dates_or_spans_is_read_as_a_frame_of_them(kind):
+    X = np.arange(12).reshape(6, 2).astype(kind)
+    X[2, 1] = "NaT"
+    columns = Columns.learn(X)
+    assert columns == Columns.learn(pd.DataFrame(X))
+    assert np.array_equal(columns.read(X), columns.read(pd.DataFrame(X)), equal_nan=True)
+
+
 def test_numbers_alone_need_no_columns():
     assert Columns.learn(pd.DataFrame({"a": [1, 2], "b": [0.5, None]})) is None
     assert Columns.learn(pd.DataFrame({"a": pd.array([1, None], dtype="Int64")})) is None

@@ -82,7 +82,11 @@ class Columns:
                 f"column {labels_of(X)[both[0]]!r} is in categorical and in dates: it is one of them."
             )
         said |= said_dates
-        if not said and not is_frame(X) and getattr(X, "dtype", np.dtype(float)).kind not in "OUS":
+        if (
+            not said
+            and not is_frame(X)
+            and getattr(X, "dtype", np.dtype(float)).kind not in "OUSMm"
+        ):
             return None  # an array of numbers
         found = []
         for place, label in enumerate(labels_of(X)):

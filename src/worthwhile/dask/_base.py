@@ -16,7 +16,7 @@ from distributed import Client, default_client
 from worthwhile.dask import _lazily
 from worthwhile.dask._asking import still_open
 from worthwhile.dask._collections import HeldTable, Table, check_table, values_of, whole_partitions
-from worthwhile.dask._gang import Gang, Job, workers_of
+from worthwhile.dask._gang import Gang, Job, wait_for_a_worker, workers_of
 from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
@@ -107,6 +107,7 @@ class OnDask:
         if client.asynchronous:
             raise ValueError(f"client is asynchronous: {name} takes one that is not.")
         with still_open(client):
+            wait_for_a_worker(client, float(self.timeout))
             targets = values_of(client, y, "y")
             weights = values_of(client, sample_weight, "sample_weight")
             if targets is None:

@@ -23,6 +23,7 @@ from worthwhile.columns.table import labels_of
 from worthwhile.costs import Costs
 from worthwhile.dask._asking import asked
 from worthwhile.dask._kept import Kept
+from worthwhile.dask._said import as_said, said_of
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import read_validation_table
 
@@ -48,6 +49,12 @@ def check_table(X: Any, name: str) -> None:
         )
     if is_array(X) and X.ndim != 2:
         raise ValueError(f"X is an array of {X.ndim} dimensions: it takes rows and columns.")
+    if np.isnan(X.shape[1]):
+        raise ValueError(
+            "X has an unknown number of columns: call X.compute_chunk_sizes(), or give the shape of each block."
+        )
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns: give at least one feature.")
 
 
 def partitions(X: Any) -> list[Any]:
@@ -62,14 +69,19 @@ def sample_of(X: Any) -> Any:
     return np.empty((0, X.shape[1]), dtype=X.dtype) if is_array(X) else X._meta
 
 
-def values_of(client: Client, y: Any, what: str) -> Array | None:
-    """Targets or weights, one number or label per row, brought here."""
+def values_of(client: Client, y: Any, what: str) -> Any:
+    """Targets or weights, one number or label per row, brought here: an array, or a series as it is.
+
+    The types of pandas that know of missing values are for the local fit to read.
+    """
     if y is None:
         return None
     if hasattr(y, "dask"):
         y = asked(client, client.compute(y).result)
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
+    if isinstance(y, pd.Series):
+        return y
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -85,7 +97,7 @@ class Parts:
     ----------
     client : Client
         The cluster.
-    raw : list of Delayed
+    X : Dask array or frame
         What is read.
     read : callable
         On a worker: from a partition to its numbers (n, d).
@@ -105,13 +117,14 @@ class Parts:
     def __init__(
         self,
         client: Client,
-        raw: list[Any],
+        X: Any,
         read: Callable[[Any], Array],
         room: float,
         columns: list[Future] | None = None,
     ) -> None:
-        self._client, self._raw, self._read, self._room = client, raw, read, room
-        self._futures = self._numbers_of(raw if columns is None else columns)
+        self._client, self._read, self._room = client, read, room
+        self._raw, self._said = partitions(X), said_of(X)
+        self._futures = self._numbers_of(self._raw if columns is None else columns)
         found = asked(client, client.gather, client.map(_piece, self.parts, number=1, pure=False))
         self.lengths: list[int] = [length for length, _ in found]
         kinds = sorted({kind for length, kind in found if length})
@@ -125,7 +138,7 @@ class Parts:
         return self._futures
 
     def _numbers_of(self, raw: list[Any]) -> list[Future]:
-        return _kept(self._client, raw, partial(_numbers, read=self._read), self._room)
+        return _kept(self._client, raw, self._said, partial(_numbers, read=self._read), self._room)
 
     def release(self) -> None:
         """Let the workers forget the numbers."""
@@ -157,7 +170,7 @@ def _short(places: npt.NDArray[np.int64], length: int) -> Any:
 
 def whole_partitions(client: Client, X: Any, room: float) -> tuple[list[Future], int, int]:
     """Partitions as they are, kept by the workers, for all of them to hold; their rows, and their bytes."""
-    parts = _kept(client, partitions(X), _with_size, room)
+    parts = _kept(client, partitions(X), said_of(X), _with_size, room)
     found = asked(client, client.gather, client.map(_piece, parts, number=1, pure=False))
     return parts, sum(length for length, _ in found), sum(size for _, size in found)
 
@@ -185,7 +198,7 @@ class HeldTable(Parts):
                 f"in validation, X is a {type(X).__name__}: give a table of rows and columns."
             )
         read = partial(_read_held_part, model=model, n_columns=n_columns)
-        super().__init__(client, partitions(X), read, room)
+        super().__init__(client, X, read, room)
         if not len(self):
             raise ValueError("validation has no rows: give some, or leave it out.")
 
@@ -214,11 +227,11 @@ class Table(Parts):
 
     def __init__(self, client: Client, X: Any, model: Miser, room: float) -> None:
         self._client = client
-        sample, raw = sample_of(X), partitions(X)
+        sample = sample_of(X)
         Columns.learn(sample, model.categorical, model.dates)  # refuses columns that are not there
         columns, timed, kept = None, [False], None
         if unsure := _unsure(sample, model):
-            kept = _kept(client, raw, _columns_of, room)
+            kept = _kept(client, partitions(X), said_of(X), _columns_of, room)
             columns, timed = self._learn(kept, len(labels_of(sample)), unsure)
         if columns is None:
             _check_feature_names(model, sample, reset=True)
@@ -229,7 +242,7 @@ class Table(Parts):
             codes = np.where(timed, 0.5, 0.0)[None, :]
             _, self.costs = model._take_columns(sample, columns, codes, np.zeros(1))
         read = partial(_read_part, encoding=model._encoding, n_columns=len(self.costs.own))
-        super().__init__(client, raw, read, room, kept)
+        super().__init__(client, X, read, room, kept)
 
     def _learn(
         self, kept: list[Future], d: int, unsure: dict[int, tuple[Any, str | None]]
@@ -273,16 +286,22 @@ def _is_plain(sample: Any, place: int) -> bool:
 
 
 def _kept(
-    client: Client, parts: list[Any], pieces: Callable[[Any], list[Any]], room: float
+    client: Client,
+    parts: list[Any],
+    said: list[Any] | int,
+    pieces: Callable[[Any], list[Any]],
+    room: float,
 ) -> list[Future]:
     """Pieces of partitions, kept by the workers; what is computed on the way is forgotten at once."""
     keep = dask.delayed(_keep, pure=False)
-    found: list[Future] = client.compute([keep(part, pieces, room) for part in parts])
+    found: list[Future] = client.compute([keep(part, said, pieces, room) for part in parts])
     return found
 
 
-def _keep(part: Any, pieces: Callable[[Any], list[Any]], room: float) -> Kept:
-    return Kept(pieces(part), room)
+def _keep(
+    part: Any, said: list[Any] | int, pieces: Callable[[Any], list[Any]], room: float
+) -> Kept:
+    return Kept(pieces(part if isinstance(part, Kept) else as_said(part, said)), room)
 
 
 def _columns_of(part: Any) -> list[Any]:

@@ -41,6 +41,20 @@ def workers_of(client: Client) -> dict[str, Any]:
     return found
 
 
+def wait_for_a_worker(client: Client, timeout: float) -> None:
+    """Refuse a cluster without workers, after waiting for one: clusters that grow do so when there is work."""
+    if workers_of(client):
+        return
+    work = client.submit(bool, pure=False)
+    with client.as_current(), suppress(TimeoutError):
+        asked(client, partial(wait, [work], timeout=timeout))
+    if work.status != "finished":
+        raise RuntimeError(
+            f"the cluster has no workers, and none came within {timeout:g} s: start some, or raise timeout= where they "
+            "take longer."
+        )
+
+
 class Lost(RuntimeError):
     """An attempt that failed for what a worker or its connection did, not for what the data are."""
 
