@@ -160,13 +160,24 @@ def cells(codes, targets, handicap, least, most, needed):
     return {frozenset(part.tolist()) for part in parts}
 
 
-def induce(payoff, cell, first, edges, allowed, rate, prior, caution, stops):
+def falling_line(mean, weight):
+    """The best fit that never rises, by its min-max formula."""
+    n = len(mean)
+
+    def average(i, j):
+        return np.average(mean[i : j + 1], weights=weight[i : j + 1])
+
+    return [min(max(average(i, j) for j in range(c, n)) for i in range(c + 1)) for c in range(n)]
+
+
+def induce(payoff, cell, first, edges, allowed, rate, prior, falling, caution, stops):
     """Choice of every cell: an edge (node, target, price) by number, -1 to stop; and the values."""
     n = payoff.shape[1]
     choice, value = np.full(first[-1], -1), payoff.copy()
     for node in reversed(np.flatnonzero(allowed)):
         own = cell[node] + first[node]
-        for c in range(first[node], first[node + 1]):
+        cells = range(first[node], first[node + 1])
+        for c in cells:
             best = 0.0
             for number, (source, target, price) in enumerate(edges):
                 if source != node or not allowed[target]:
@@ -178,9 +189,16 @@ def induce(payoff, cell, first, edges, allowed, rate, prior, caution, stops):
                     - payoff[node]
                 )
                 inside = gain[own == c]
-                estimate = (inside.sum() + prior * gain.mean()) / (len(inside) + prior)
+                weight = [(own == other).sum() + prior for other in cells]
+                mean = [
+                    (gain[own == other].sum() + prior * gain.mean()) / rows
+                    for other, rows in zip(cells, weight, strict=True)
+                ]
+                line = falling_line(mean, weight)[c - first[node]]
+                drawn = inside.sum() + prior * gain.mean() + falling * line
+                estimate = drawn / (len(inside) + prior + falling)
                 spread = (inside**2).mean() - estimate**2 if len(inside) else 0.0
-                estimate -= caution * np.sqrt(max(spread, 0.0) / (len(inside) + prior))
+                estimate -= caution * np.sqrt(max(spread, 0.0) / (len(inside) + prior + falling))
                 if estimate > best + 1e-12:
                     best, choice[c] = estimate, number
         for i in range(n):

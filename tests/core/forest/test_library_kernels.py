@@ -131,13 +131,14 @@ def test_what_does_not_differ_is_not_cut():
     assert len(grow_cells(codes, np.zeros((90, 2)), np.zeros(1), 5, 9, 1.0)[0]) == 1
 
 
+@pytest.mark.parametrize("falling", [0.0, 12.0])
 @pytest.mark.parametrize("stops", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(8))
-def test_choices_are_the_slow_ones(seed, stops):
+def test_choices_are_the_slow_ones(seed, stops, falling):
     rng = np.random.default_rng(seed)
     n_nodes, n = 5, 40
     payoff = rng.random((n_nodes, n)) + 0.2 * np.arange(n_nodes)[:, None]
-    counts = rng.integers(1, 4, n_nodes)
+    counts = rng.integers(1, 7, n_nodes)
     cell = np.array([rng.integers(0, count, n) for count in counts], dtype=np.int32)
     first = np.cumsum([0, *counts])
     edges = [(a, b, float(b - a) ** 0.9) for a in range(n_nodes) for b in range(a + 1, n_nodes)]
@@ -150,8 +151,10 @@ def test_choices_are_the_slow_ones(seed, stops):
     allowed[3] = seed % 2 == 0
     for rate in (0.01, 0.1, 0.3):
         choice = np.empty(first[-1], dtype=np.int32)
-        induce(library, allowed, rate, 5.0, 0.3, stops, choice)
-        expected, value = naive.induce(payoff, cell, first, edges, allowed, rate, 5.0, 0.3, stops)
+        induce(library, allowed, rate, 5.0, falling, 0.3, stops, choice)
+        expected, value = naive.induce(
+            payoff, cell, first, edges, allowed, rate, 5.0, falling, 0.3, stops
+        )
         assert np.array_equal(choice, expected)
         end, bill = np.empty(n, dtype=np.int32), np.empty(n)
         follow(library, choice, end, bill)
@@ -168,8 +171,23 @@ def test_of_purchases_with_the_same_end_the_more_telling_comes_first():
     )  # fmt: skip
     for stops, first in ((0.0, 0), (0.02, 1)):
         choice = np.empty(4, dtype=np.int32)
-        induce(library, np.ones(4, dtype=bool), 0.01, 0.0, 0.0, stops, choice)
+        induce(library, np.ones(4, dtype=bool), 0.01, 0.0, 0.0, 0.0, stops, choice)
         assert choice[0] == first
+
+
+def test_surer_rows_go_on_only_after_those_that_are_less_sure():
+    """Few rows of the middle cell happen to gain most; many would not."""
+    gain = np.repeat([0.3, 0.5, 0.1], [40, 10, 40])
+    library = Library(
+        np.array([np.zeros(90), gain]), np.array([np.repeat([0, 1, 2], [40, 10, 40]), np.zeros(90)], np.int32),
+        np.array([0, 3, 4]), np.array([0, 1, 1]), np.array([1], np.int32), np.ones(1),
+    )  # fmt: skip
+    for falling, expected in ((0.0, [-1, 0, -1]), (1e4, [-1, -1, -1])):
+        choice = np.empty(4, dtype=np.int32)
+        induce(library, np.ones(2, dtype=bool), 0.4, 0.0, falling, 0.0, 0.0, choice)
+        assert choice[:3].tolist() == expected
+    induce(library, np.ones(2, dtype=bool), 0.32, 0.0, 1e4, 0.0, 0.0, choice)
+    assert choice[:3].tolist() == [0, 0, -1]
 
 
 THRESHOLDS = np.array(

@@ -10,9 +10,10 @@ import pytest
 import worthwhile
 from worthwhile import BudgetClassifier, BudgetRegressor, Costs
 from worthwhile.core.threads import Threads
+from worthwhile.estimators._shared.coded_forests import STYLES, Table
 from worthwhile.estimators.budget import _boosters, _fit
 from worthwhile.estimators.budget._boosters import order_of_use, sets_to_boost, with_boosters
-from worthwhile.estimators.budget._forests import STYLES, Shape, Table
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.estimators.budget._search import Search, Shop
 

@@ -8,7 +8,7 @@ import pytest
 from worthwhile import BudgetClassifier
 from worthwhile.core.threads import Threads
 from worthwhile.datasets import make_contexts
-from worthwhile.estimators.budget._forests import Table
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators.budget._parts import find_parts
 from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.estimators.budget._search import Shop

@@ -5,8 +5,9 @@ import pytest
 
 from worthwhile import BudgetClassifier, Costs
 from worthwhile.core.threads import Threads
+from worthwhile.estimators._shared.coded_forests import STYLES, Table
 from worthwhile.estimators.budget import _screening
-from worthwhile.estimators.budget._forests import STYLES, Shape, Table
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Classes, sharpened
 from worthwhile.estimators.budget._screening import sets_to_grow
 from worthwhile.estimators.budget._search import Search, Shop

@@ -10,9 +10,10 @@ import pytest
 from worthwhile import BudgetClassifier
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators.budget import _fit, _induction
 from worthwhile.estimators.budget._branches import _parts, lists_of_parts
-from worthwhile.estimators.budget._forests import Shape, Table
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.estimators.budget._search import Search, Shop
 

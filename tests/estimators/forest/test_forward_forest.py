@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import worthwhile
 from worthwhile import Costs, ForwardForestClassifier
+from worthwhile.core.threads import Threads
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators.forest._forward_exits import exit_levels
-from worthwhile.estimators.forest._forward_search import KINDS, Kinds
+from worthwhile.estimators.forest._forward_search import Kinds
 from worthwhile.estimators.forest.forward_forest import _lengths
 from worthwhile.testing import check_contract
 
@@ -123,12 +125,44 @@ def test_free_features_answer_before_anything_is_bought(data):
     assert (model.cost(data[0]) == 0).mean() > 0.3
 
 
+def kinds_of(X, codes, n_trees):
+    with Threads(1) as threads:
+        n_classes = int(codes.max()) + 1
+        return Kinds(Table(X, codes, None, np.ones(len(X)), n_classes, threads), n_trees, 0)
+
+
 def test_many_exact_classes_want_small_leaves():
     X = np.random.default_rng(0).uniform(size=(300, 2))
     codes = (12 * X[:, 0]).astype(int)
-    found = Kinds(X, codes, 12, 0).best([0], 24, 1.0)
-    assert KINDS[found.kind][1].get("min_samples_leaf", 1) <= 5
-    assert (found.votes.argmax(axis=1) == codes).mean() > 0.9
+    kinds = kinds_of(X, codes, 24)
+    assert kinds.best([0]).min_leaf <= 5
+    assert (kinds.grow([0], 1.0).votes.argmax(axis=1) == codes).mean() > 0.9
+
+
+def test_votes_for_training_rows_are_those_of_trees_that_did_not_see_them():
+    """Of noise nothing is learnt, though the forest itself knows its rows by heart."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    length = kinds_of(X, codes, 40).grow([0, 1, 2], 3.0)
+    assert (length.votes.argmax(axis=1) == codes).mean() < 0.6
+    assert fitted((X, codes)).score(X, codes) > 0.7
+
+
+def test_any_number_of_threads_grows_the_same(data, tmp_path):
+    files = []
+    for n_jobs in (1, 3):
+        model = fitted(data, worth=5.0, n_jobs=n_jobs).set_params(n_jobs=None)
+        model.save(tmp_path / f"{n_jobs}.worthwhile")
+        files.append((tmp_path / f"{n_jobs}.worthwhile").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_what_is_missing_tells(data):
+    X, y = data[0].copy(), data[1]
+    X[:, 2] = np.where(y == 1, np.nan, 0.0)
+    model = fitted((X, y), n_features=1)
+    assert model.order_[0] == 2
+    assert model.score(X, y) == 1
 
 
 def test_a_class_of_one_row_is_no_obstacle(data):

@@ -9,8 +9,9 @@
 5. ``prefix_bills`` bills every prefix of a forest; ``prune_meetings`` says which rows need which
    features at which nodes, the constraints of BudgetPrune's program.
 6. A library of feature sets: ``bagged_trees`` grows forests on codes, each tree on a part of the rows
-   and asked about the others, with ``random_cuts`` where cuts are
-   random and ``two_class_cuts`` where there are two classes; ``boosted_trees`` grows trees that correct
-   one another, and says in which order they would buy columns; ``value_cells`` cuts rows by what they gain from
-   further sets, ``library_induction`` decides who goes on; ``library_votes`` takes batches through the forests.
+   and asked about the others, with ``random_cuts`` where cuts are random and ``two_class_cuts`` where
+   there are two classes; ``node_means`` gives every node an answer; ``boosted_trees`` grows trees that
+   correct one another, and says in which order they would buy columns; ``value_cells`` cuts rows by
+   what they gain from further sets, ``library_induction`` decides who goes on; ``library_votes`` takes
+   batches through the forests.
 """

@@ -21,8 +21,48 @@ Library = group(
 )  # fmt: skip
 
 
-@kernel((Library, "boolean[::1]", "float64", "float64", "float64", "float64", "int32[::1]"))
-def induce(library, allowed, rate, prior, caution, stops, choice):
+@kernel(lean=True)
+def _fall(line, counts, prior, cells, level, held, size):
+    """Replace means in order by those of a line that never rises: neighbours that do are pooled."""
+    blocks = 0
+    for cell in range(cells):
+        level[blocks], size[blocks] = line[cell], 1
+        held[blocks] = max(counts[cell] + prior, 1e-9)  # there may be empty cells
+        while blocks > 0 and level[blocks] > level[blocks - 1]:
+            both = held[blocks] + held[blocks - 1]
+            level[blocks - 1] += (level[blocks] - level[blocks - 1]) * held[blocks] / both
+            held[blocks - 1] = both
+            size[blocks - 1] += size[blocks]
+            blocks -= 1
+        blocks += 1
+    cell = 0
+    for block in range(blocks):
+        for _ in range(size[block]):
+            line[cell] = level[block]
+            cell += 1
+
+
+@kernel(lean=True)
+def _estimate(seen, drawn, usual, cells, room, found):
+    """What an edge brings the rows of each cell, carefully, from counts, sums and squares of gains."""
+    counts, sums, squares = seen
+    prior, falling, caution = drawn
+    line, level, held, size = room
+    if falling > 0.0:
+        for cell in range(cells):
+            line[cell] = (sums[cell] + prior * usual) / max(counts[cell] + prior, 1e-9)
+        _fall(line, counts, prior, cells, level, held, size)
+    for cell in range(cells):
+        rows = counts[cell] + prior + falling
+        estimate = (sums[cell] + prior * usual + falling * line[cell]) / rows
+        spread = max(squares[cell] / max(counts[cell], 1.0) - estimate * estimate, 0.0)
+        found[cell] = estimate - caution * np.sqrt(spread / rows)
+
+
+@kernel(
+    (Library, "boolean[::1]", "float64", "float64", "float64", "float64", "float64", "int32[::1]")
+)
+def induce(library, allowed, rate, prior, falling, caution, stops, choice):
     """Fill ``choice`` (cells,) with the edges to take, -1 to stop.
 
     Parameters
@@ -34,6 +74,9 @@ def induce(library, allowed, rate, prior, caution, stops, choice):
         What a unit of money is worth, in units of the payoff.
     prior : float
         A cell's estimate is drawn to that of its node with the weight of so many rows.
+    falling : float
+        And with the weight of so many to a line over the cells of its node that never rises: cells are numbered
+        by how sure rows are, and the surer, the less there is to gain.
     caution : float
         Standard errors by which an estimate is lowered: what is bought by mistake is paid for.
     stops : float
@@ -46,7 +89,8 @@ def induce(library, allowed, rate, prior, caution, stops, choice):
     for node in range(n_nodes):
         most = max(most, library.first[node + 1] - library.first[node])
     best, sums, counts = np.empty(most), np.empty(most), np.empty(most)
-    squares = np.empty(most)
+    squares, found = np.empty(most), np.empty(most)
+    room = np.zeros(most), np.empty(most), np.empty(most), np.empty(most, np.int64)
     for node in range(n_nodes - 1, -1, -1):
         low, cells = library.first[node], library.first[node + 1] - library.first[node]
         choice[low : low + cells] = -1
@@ -69,13 +113,12 @@ def induce(library, allowed, rate, prior, caution, stops, choice):
                 sums[library.cell[node, i]] += gain
                 squares[library.cell[node, i]] += gain * gain
                 total += gain
+            _estimate(
+                (counts, sums, squares), (prior, falling, caution), total / n, cells, room, found
+            )
             for cell in range(cells):
-                rows = counts[cell] + prior
-                estimate = (sums[cell] + prior * total / n) / rows
-                spread = max(squares[cell] / max(counts[cell], 1.0) - estimate * estimate, 0.0)
-                estimate -= caution * np.sqrt(spread / rows)
-                if estimate > best[cell]:
-                    best[cell], choice[low + cell] = estimate, edge
+                if found[cell] > best[cell]:
+                    best[cell], choice[low + cell] = found[cell], edge
         for i in range(n):
             edge = choice[low + library.cell[node, i]]
             if edge >= 0:

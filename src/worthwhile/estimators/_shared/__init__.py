@@ -9,5 +9,5 @@ makes probabilities of scores, ``calibrated_fit`` such that hold on rows not see
 takes decisions where errors have prices; ``proximal`` has the penalty of
 prices and fees, and the accelerated method that minimises under it; ``importances`` says what
 features are worth to a fitted model, ``promises`` what a model promises about new rows;
-``deprecation`` knows old names.
+``deprecation`` knows old names; ``coded_forests`` grows forests on sets of columns of one table of codes.
 """

@@ -19,11 +19,12 @@ from worthwhile._progress import progress
 from worthwhile.columns.table import dense
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
 from worthwhile.estimators.budget._fit import MOST_STAGES, Training
-from worthwhile.estimators.budget._forests import Shape, Table
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._mixing import Mix, bounds_of_pairs, mix_lines
 from worthwhile.estimators.budget._payoff import Classes, Payoff
 from worthwhile.estimators.budget._stages import Stages

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from worthwhile.core.forest.boosted_trees import Kind, grow, purchase_order
 from worthwhile.core.links import shares_of
-from worthwhile.estimators.budget._forests import Shape, Table, Trees, join_forests
+from worthwhile.estimators._shared.coded_forests import Table, Trees
+from worthwhile.estimators.budget._forests import Shape, join_forests
 from worthwhile.estimators.budget._payoff import Payoff
 
 Floats = npt.NDArray[np.float64]

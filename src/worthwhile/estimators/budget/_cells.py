@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from worthwhile.core.compile import wait_for
 from worthwhile.core.forest.value_cells import grow_cells
-from worthwhile.estimators.budget._forests import Table
+from worthwhile.estimators._shared.coded_forests import Table
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -85,6 +85,7 @@ class Cutter:
             codes, targets, handicap, max(8, len(votes) // 60), CELLS,
             CUT + 3.0 * np.sqrt(targets.shape[1]),
         )  # fmt: skip
+        child, cell = _by_sureness(feature, child, cell, votes)
         fresh = _walk(_codes(self._fresh, _seen(others), edges, columns), feature, cut, child)
         threshold, tested = np.zeros(len(feature)), feature.copy()
         for at in np.flatnonzero(feature >= 0).tolist():
@@ -108,6 +109,15 @@ def _edges_of(seen: Floats) -> list[Floats]:
     if seen.shape[1] > 1:
         return [np.arange(1, LEVELS) / LEVELS] * seen.shape[1]
     return [np.unique(np.quantile(seen[:, 0], np.arange(1, LEVELS) / LEVELS))]
+
+
+def _by_sureness(feature: Array, child: Array, cell: Array, votes: Floats) -> tuple[Array, Array]:
+    """Children of the nodes and cells of the rows, where cells are numbered from the least sure to the surest."""
+    count = int((feature < 0).sum())
+    sureness = np.bincount(cell, votes.max(axis=1), count) / np.bincount(cell, minlength=count)
+    number = np.empty(count, dtype=np.int32)
+    number[np.argsort(sureness, kind="stable")] = np.arange(count)
+    return np.where(feature < 0, number[np.where(feature < 0, child, 0)], child), number[cell]
 
 
 def _codes(table: Table, seen: Floats, edges: list[Floats], columns: list[int]) -> Array:

@@ -14,9 +14,10 @@ from worthwhile.core.forest.value_cells import grow_cells
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators.budget._boosters import sets_to_boost
 from worthwhile.estimators.budget._branches import lists_of_parts
-from worthwhile.estimators.budget._forests import Shape, Table, no_trees
+from worthwhile.estimators.budget._forests import Shape, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
 from worthwhile.estimators.budget._parts import Part, find_parts

@@ -13,8 +13,8 @@ from worthwhile.core.collective import spread_fields
 from worthwhile.core.forest.library_induction import Library as Tables
 from worthwhile.core.forest.library_induction import follow, induce
 from worthwhile.core.threads import Threads
-from worthwhile.estimators.budget._cells import Cells, Cutter
-from worthwhile.estimators.budget._forests import Table
+from worthwhile.estimators._shared.coded_forests import Table
+from worthwhile.estimators.budget._cells import FEW_ROWS, Cells, Cutter
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.estimators.budget._payoff import Payoff
 
@@ -29,6 +29,10 @@ EDGES = 24
 
 PRIOR = 10.0
 """Rows of the whole node that each cell's estimate is drawn to."""
+
+FALLING, MANY_CLASSES = 300.0, 10
+"""And rows of a line that falls with sureness, which it is drawn to. With more classes the least sure rows are
+those that no purchase tells; with few rows that is so with more than two."""
 
 CAUTION = 0.5
 """Standard errors by which estimates are lowered."""
@@ -89,6 +93,9 @@ class Induction:
         """The edge from nothing to everything."""
         self._others = table.n_pool == table.n_rows > len(own)
         """Whether there are rows to judge by that were neither held out nor chosen on."""
+        enough = 2 if table.n_pool < FEW_ROWS else MANY_CLASSES
+        ordered = 2 <= table.n_outputs <= enough and not payoff.in_money
+        self._falling = FALLING if ordered else 0.0
         cutter = Cutter(table.part(own), table.part(fresh))
 
         def cells_of(node: int) -> tuple[Array, ...]:
@@ -187,7 +194,8 @@ class Induction:
     def _solve(self, rate: float, cap: float) -> tuple[Array, Floats, Floats]:
         """Choices, mean bill and mean worth."""
         choice = np.empty(int(self.first[-1]), dtype=np.int32)
-        induce(self._tables, self.price <= cap, float(rate), PRIOR, CAUTION, STOPS, choice)
+        drawn = PRIOR, self._falling
+        induce(self._tables, self.price <= cap, float(rate), *drawn, CAUTION, STOPS, choice)
         end, bill = self._follow(self._tables, choice)
         reached = self.worth[end, self._rows]
         sums = (bill * self._share).sum(), (reached * self._share).sum()

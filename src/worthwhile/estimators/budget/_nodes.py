@@ -12,8 +12,17 @@ import numpy.typing as npt
 
 from worthwhile.core.collective import spread, spread_fields
 from worthwhile.core.threads import Threads
+from worthwhile.estimators._shared.coded_forests import (
+    ROWS_PER_COLUMN,
+    STYLES,
+    Style,
+    Table,
+    Trees,
+    sample_size,
+    styles_for,
+)
 from worthwhile.estimators.budget._boosters import with_boosters
-from worthwhile.estimators.budget._forests import STYLES, Shape, Style, Table, Trees, sample_size
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Payoff
 
 Array = npt.NDArray[Any]
@@ -28,9 +37,6 @@ ALL_TRIALS = 100_000
 
 FEW_SETS = 16
 """Up to so many sets each has trials of its own; of more, one of about every size."""
-
-ROWS_PER_COLUMN = 1500
-"""A tree on few columns needs no more rows than so many for each, and for one more."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,9 @@ def find_styles(
     for columns in sets:
         tried.setdefault(_likeness(columns, many), columns)
     jobs = [
-        (key, columns, style) for key, columns in tried.items() for style in _styles(len(columns))
+        (key, columns, style)
+        for key, columns in tried.items()
+        for style in styles_for(len(columns))
     ]
     order = np.random.default_rng(shape.seed).permutation(table.n_pool)
     few = max(TRIAL_ROWS, ALL_TRIALS // max(len(sets), 1))
@@ -123,10 +131,3 @@ def usual_styles(nodes: list[Node]) -> dict[int, Style]:
         if node.columns:
             sizes.setdefault(len(node.columns), Counter())[node.style] += 1
     return {size: counts.most_common(1)[0][0] for size, counts in sizes.items()}
-
-
-def _styles(n_columns: int) -> tuple[Style, ...]:
-    """Kinds worth trying for so many columns."""
-    if n_columns <= 1:
-        return STYLES[:2]
-    return STYLES[:4] if n_columns <= 3 else STYLES[1:]

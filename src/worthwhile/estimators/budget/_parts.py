@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from worthwhile.core.collective import spread_fields
 from worthwhile.core.threads import Threads
-from worthwhile.estimators.budget._forests import SEARCHING, Table, Trees, sample_size
+from worthwhile.estimators._shared.coded_forests import SEARCHING, Table, Trees, sample_size
 from worthwhile.estimators.budget._payoff import Payoff
 from worthwhile.estimators.budget._search import Columns, Shop
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from worthwhile.core.collective import spread
 from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
+from worthwhile.estimators._shared.coded_forests import SEARCHING, Table, sample_size
 from worthwhile.estimators.budget._boosters import order_of_use
-from worthwhile.estimators.budget._forests import SEARCHING, Shape, Table, sample_size
+from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Payoff
 
 Columns = frozenset[int]

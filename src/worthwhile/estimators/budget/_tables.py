@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from worthwhile.estimators._shared.coded_forests import Table, Trees
 from worthwhile.estimators.budget._cells import Cells
-from worthwhile.estimators.budget._forests import Table, Trees, join_forests
+from worthwhile.estimators.budget._forests import join_forests
 from worthwhile.estimators.budget._induction import Induction, Points, pareto
 from worthwhile.estimators.budget._nodes import Node
 from worthwhile.policy.library import Library

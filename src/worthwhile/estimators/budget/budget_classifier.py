@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Errors, budget_quanta
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.parameters import ClassParameters
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
-from worthwhile.estimators.budget._forests import Table
 from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.policy.output import Output
 

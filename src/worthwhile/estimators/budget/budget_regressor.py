@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import budget_quanta
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.weights import drop_weightless, read_weight
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
-from worthwhile.estimators.budget._forests import Table
 from worthwhile.estimators.budget._payoff import Numbers
 from worthwhile.policy.output import Output
 

@@ -1,28 +1,30 @@
-"""Which feature comes next on a list, and which kind of forest suits a length of it."""
+"""Which feature comes next on a list, and the forest for a length of it."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from worthwhile.core.threads import Threads
+from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, as_float
+from worthwhile.estimators._shared.coded_forests import (
+    ROWS_PER_COLUMN,
+    SEARCHING,
+    Style,
+    Table,
+    sample_size,
+    styles_for,
+)
 
 Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 
 SEARCH_ROWS = 2000
 """Rows that say what a feature adds."""
-
-SEARCH_LEAF = 5
-"""Smallest leaf of the forests that say it."""
 
 MOST_STEPS, MOST_CANDIDATES = 12, 16
 """After so many steps the rest keeps its place; a step looks again at so many features only."""
@@ -30,30 +32,31 @@ MOST_STEPS, MOST_CANDIDATES = 12, 16
 LEAST_GAIN = 1e-3
 """What a feature counts for that adds nothing: of such features the cheaper comes first."""
 
-KINDS: tuple[tuple[Any, dict[str, Any]], ...] = (
-    (RandomForestClassifier, {"min_samples_leaf": 20}),
-    (RandomForestClassifier, {"min_samples_leaf": 5}),
-    (ExtraTreesClassifier, {"min_samples_leaf": 3, "max_features": None}),
-    (ExtraTreesClassifier, {"max_features": None}),
-    (ExtraTreesClassifier, {}),
-)
-"""Forests to choose from: one or two features want large leaves, many want random thresholds."""
+TRIAL_ROWS, TRIAL_TREES = 4000, 24
+"""Rows of the forests that say which kind suits a length, and their trees."""
 
-FOLDS, FOLD_TREES = 3, 24
-"""Parts into which training rows are cut to compare kinds, and trees of those comparisons."""
+
+FREE = 0.25
+"""Share of the rows that a tree does not see, and votes on."""
 
 
 class Search:
-    """Which feature comes next."""
+    """Which feature comes next.
 
-    def __init__(
-        self, X: Floats, codes: Codes, costs: Costs, forest: Any, weight: Floats | None = None
-    ) -> None:
-        rows = np.random.default_rng(forest.random_state).permutation(len(X))[:SEARCH_ROWS]
-        self.X, self.codes, self.costs = X[rows], codes[rows], costs
-        self.weight = np.ones(len(rows)) if weight is None else weight[rows]
-        self.forest = forest.set_params(oob_score=_nothing)
-        self.d = X.shape[1]
+    Parameters
+    ----------
+    table : Table
+        Of classes.
+    costs : Costs
+    n_trees, seed : int
+        Of the forests that say what a feature adds.
+    threads : Threads
+    """
+
+    def __init__(self, table: Table, costs: Costs, n_trees: int, seed: int, threads: Threads):
+        self.table, self.costs, self._threads = some_rows(table, SEARCH_ROWS, seed), costs, threads
+        self._grown = n_trees, sample_size(self.table.n_rows, self.table.n_rows, FREE), seed
+        self.d = len(table.codes)
         alone = np.array([self.price([f]) for f in range(self.d)])
         self.free = np.flatnonzero(alone == 0).tolist()
         self.lines: list[dict[str, Any]] = []
@@ -64,33 +67,30 @@ class Search:
         mask[list(features)] = True
         return int(self.costs.quanta(mask[None, :])[0])
 
-    def score(self, features: Sequence[int]) -> float:
-        """Mean out-of-bag probability of the true class."""
-        forest = clone(self.forest)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # rows that every tree has seen
-            forest.fit(self.X[:, list(features)], self.codes, self.weight)
-        own = np.searchsorted(forest.classes_, self.codes)
-        found = forest.oob_decision_function_[np.arange(len(own)), own]
-        seen = np.isfinite(found)
-        return float(np.average(found[seen], weights=self.weight[seen])) if seen.any() else 0.0
+    def scores(self, sets: Sequence[Sequence[int]]) -> list[float]:
+        """Mean out-of-bag probability of the true class, for each set."""
+        return list(self._threads.map(self._score, sets))
+
+    def _score(self, features: Sequence[int]) -> float:
+        votes = self.table.votes(features, SEARCHING, *self._grown)
+        true = votes[np.arange(len(votes)), self.table.slot]
+        return float(np.average(true, weights=self.table.weight))
 
     def run(self, power: float, longest: int | None) -> list[int]:
         """All priced features in order; the search ends where no more are wanted."""
         steps = MOST_STEPS if longest is None else min(longest, MOST_STEPS)
         order: list[int] = []
         left = [f for f in range(self.d) if f not in self.free]
-        shares = np.bincount(self.codes, self.weight) / self.weight.sum()
-        level = self.score(self.free) if self.free else float((shares**2).sum())
+        shares = self.table.prior
+        level = self.scores([self.free])[0] if self.free else float((shares**2).sum())
         merit = dict.fromkeys(left, np.inf)
         while left and len(order) < steps:
             have = [*self.free, *order]
             paid = self.price(have)
             left.sort(key=lambda f: (-merit[f], f))
             looked = left if not order else left[:MOST_CANDIDATES]
-            found = {}
+            found = dict(zip(looked, self.scores([[*have, f] for f in looked]), strict=True))
             for f in looked:
-                found[f] = self.score([*have, f])
                 price = max(as_float(self.price([*have, f]) - paid), 1e-9)
                 merit[f] = max(found[f] - level, LEAST_GAIN) / price**power
             best = max(looked, key=lambda f: (merit[f], -f))
@@ -109,10 +109,9 @@ class Search:
 
 @dataclass(frozen=True)
 class Length:
-    """One length of the list, as training rows see it that a forest was not grown on."""
+    """One length of the list, as training rows see it that a tree was not grown on."""
 
-    kind: int
-    """Number of the kind of forest, in ``KINDS``."""
+    trees: Trees
     votes: Floats
     """Class probabilities of the training rows."""
     price: float
@@ -120,53 +119,48 @@ class Length:
 
 
 class Kinds:
-    """Compares kinds of forests on rows held out in turn."""
+    """Grows the forest of a length, of the kind that suits it.
 
-    def __init__(
-        self, X: Floats, codes: Codes, n_classes: int, seed: int, weight: Floats | None = None
-    ) -> None:
-        self.X, self.codes, self.n_classes, self.seed = X, codes, n_classes, seed
-        self.weight = np.ones(len(X)) if weight is None else weight
-        folds = min(FOLDS, len(X))
-        few = np.bincount(codes).min() < folds
-        self.folds = (KFold if few else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+    Parameters
+    ----------
+    table : Table
+        Of classes.
+    n_trees, seed : int
+        Of the forests.
+    """
 
-    def best(self, features: Sequence[int], n_trees: int, price: float) -> Length:
+    def __init__(self, table: Table, n_trees: int, seed: int) -> None:
+        self.table, self._n_trees, self._seed = table, n_trees, seed
+        self._trial = some_rows(table, TRIAL_ROWS, seed)
+
+    def grow(self, features: Sequence[int], price: float) -> Length:
+        """The forest of some features; without any, the shares of the classes."""
+        table = self.table
+        if not features:
+            votes = np.tile(table.prior, (table.n_rows, 1))
+            return Length(Trees.none(table.prior, table.n_outputs), votes, price)
+        style = self.best(features)
+        most = ROWS_PER_COLUMN * (len(features) + 1)
+        n_sample = sample_size(table.n_rows, most, FREE)
+        trees, votes = table.ensemble(features, style, self._n_trees, n_sample, self._seed)
+        return Length(trees, votes, price)
+
+    def best(self, features: Sequence[int]) -> Style:
         """The kind with the most right answers; of equal ones the more probable answers."""
-        rows = np.arange(len(self.codes))
+        trial = self._trial
+        rows, n_trees = np.arange(trial.n_rows), min(self._n_trees, TRIAL_TREES)
         found = []
-        for number in range(len(KINDS) if features else 1):
-            votes = self._votes(features, number, min(n_trees, FOLD_TREES))
-            right = float(np.average(votes.argmax(axis=1) == self.codes, weights=self.weight))
-            logs = np.log(np.maximum(votes[rows, self.codes], 0.01))
-            sure = float(np.average(logs, weights=self.weight))
-            found.append((right + 1e-3 * sure, -number, votes))
-        _, number, votes = max(found, key=lambda one: one[:2])
-        return Length(-number, votes, price)
-
-    def _votes(self, features: Sequence[int], kind: int, n_trees: int) -> Floats:
-        votes = np.zeros((len(self.codes), self.n_classes))
-        X = self.X[:, list(features)] if features else np.zeros((len(self.codes), 1))
-        for seen, held in self.folds.split(X, self.codes):
-            forest = make_forest(kind, n_trees, self.seed)
-            forest.fit(X[seen], self.codes[seen], self.weight[seen])
-            votes[np.ix_(held, forest.classes_)] = forest.predict_proba(X[held])
-        return votes
+        for style in styles_for(len(features)):
+            n_sample = sample_size(trial.n_rows, trial.n_rows, FREE)
+            votes = trial.votes(features, style, n_trees, n_sample, self._seed)
+            right = float(np.average(votes.argmax(axis=1) == trial.slot, weights=trial.weight))
+            logs = np.log(np.maximum(votes[rows, trial.slot], 0.01))
+            found.append((right + 1e-3 * float(np.average(logs, weights=trial.weight)), style))
+        return max(found, key=lambda one: one[0])[1]
 
 
-def make_forest(kind: int, n_trees: int, seed: int, n_jobs: int | None = None) -> Any:
-    """A forest of some kind."""
-    make, params = KINDS[kind]
-    return make(n_trees, random_state=seed, n_jobs=n_jobs, **params)
-
-
-def search_forest(n_trees: int, seed: int, n_jobs: int | None) -> Any:
-    """The forest that says what a feature adds."""
-    return RandomForestClassifier(
-        n_trees, min_samples_leaf=SEARCH_LEAF, random_state=seed, n_jobs=n_jobs
-    )
-
-
-def _nothing(y: Any, predicted: Any) -> float:
-    """Stands for scikit-learn's score of the out-of-bag rows, of which only the votes are wanted."""
-    return 0.0
+def some_rows(table: Table, most: int, seed: int) -> Table:
+    """A part of the rows, drawn by chance."""
+    if table.n_rows <= most:
+        return table
+    return table.part(np.sort(np.random.default_rng(seed).permutation(table.n_rows)[:most]))

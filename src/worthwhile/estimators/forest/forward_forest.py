@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,8 +16,9 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from worthwhile.core.threads import count_threads
-from worthwhile.costs import Costs, as_float
+from worthwhile.core.threads import Threads, count_threads
+from worthwhile.costs import as_float
+from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.importances import impurity_by_feature
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
@@ -29,11 +30,9 @@ from worthwhile.estimators.forest._forward_search import (
     Kinds,
     Length,
     Search,
-    make_forest,
-    search_forest,
 )
-from worthwhile.estimators.priced.priced_model import from_sklearn_trees
 from worthwhile.policy.exits.policy import ExitPolicy
+from worthwhile.policy.output import Output
 from worthwhile.policy.trees import TreePolicy
 
 Floats = npt.NDArray[np.float64]
@@ -100,14 +99,14 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
     Selection looks at 2000 rows, searches 12 steps, and after the first step
     at the 16 most promising features only; the rest of the list keeps the order of its last gains.
     Lists longer than 12 have a forest for every length that is a quarter longer than the one before:
-    of random forests and extremely randomised ones with leaves of several sizes, the one with the
-    most right answers for training rows that it was not grown on (three parts in turn).
+    of forests with the best cuts and with random ones, and with leaves of several sizes, the kind
+    with the most right answers by trees that did not see a row. Every tree sees three quarters of the
+    rows, as codes of up to 255 values a feature; of more than some thousand, those on few features see fewer.
     A row pays for what its paths read, which may be less than the list.
 
     With exits, at most ten lengths have a stage, with half of their trees; all stages so far vote,
     each with four times the weight of the one before it. From which certainty on rows leave a stage
-    is found from the last stage backwards, by the votes for training rows that a forest was not
-    grown on.
+    is found from the last stage backwards, by the votes of trees that did not see a row.
 
     Examples
     --------
@@ -161,8 +160,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         y : array (n,)
             Labels.
         sample_weight : array (n,), optional
-            Weights of the rows, which scikit-learn's forests take: they draw rows by chance, so whole
-            numbers do not equal repetition.
+            Weights of the rows. Trees draw rows by chance, so whole numbers do not equal repetition.
         """
         self._validate_params()
         X, y, costs = self._read_training(X, y, weight=sample_weight)
@@ -170,20 +168,25 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
-        n_jobs = count_threads(self.n_jobs)
-        search = Search(X, codes, costs, search_forest(self.n_search_trees, seed, n_jobs), weight)
-        order = search.run(float(self.price_power), self.n_features)
+        even = np.ones(len(X)) if weight is None else weight / weight.mean()
+        with Threads(count_threads(self.n_jobs)) as threads:
+            table = Table(X, codes, None, even, len(self.classes_), threads)
+            search = Search(table, costs, self.n_search_trees, seed, threads)
+            order = search.run(float(self.price_power), self.n_features)
+            longest = len(order) if self.n_features is None else min(self.n_features, len(order))
+            kinds = Kinds(table, self.n_trees, seed)
+
+            def grown(length: int) -> Length:
+                known = [*search.free, *order[:length]]
+                return kinds.grow(known, as_float(search.price(known)))
+
+            every = _lengths(longest)
+            lengths = dict(zip(every, threads.map(grown, every), strict=True))
         self.order_ = [costs.name(feature) for feature in order]
         self.trace_ = pd.DataFrame(search.lines)
-        longest = len(order) if self.n_features is None else min(self.n_features, len(order))
-        kinds = Kinds(X, codes, len(self.classes_), seed, weight)
-        self._forests, lengths = {}, {}
-        for length in _lengths(longest):
-            known = [*search.free, *order[:length]]
-            lengths[length] = kinds.best(known, self.n_trees, as_float(search.price(known)))
-            forest = make_forest(lengths[length].kind, self.n_trees, seed, n_jobs)
-            self._forests[length] = _grown(forest, X, self.classes_[codes], known, costs, weight)
-        self._place_exits(lengths, codes, kinds.weight, bool(search.free))
+        output = Output("probabilities", self.classes_)
+        self._forests = {n: TreePolicy(costs, output, own.trees) for n, own in lengths.items()}
+        self._place_exits(lengths, codes, even, bool(search.free))
         self._use(len(self.stages_) - 1)
         policy = self._inner_policy
         trees = (policy.model if isinstance(policy, ExitPolicy) else policy).trees
@@ -289,19 +292,6 @@ class _Exits:
     def leave(self, share: float) -> Floats:
         """The level at which this share of the rows leaves the first of two stages."""
         return np.quantile(self.certainty[:1], [1 - share])
-
-
-def _grown(
-    forest: Any, X: Floats, y: Any, known: Sequence[int], costs: Costs, weight: Floats | None
-) -> TreePolicy:
-    """A forest that saw some columns, as trees over all of them."""
-    columns = np.array(known or [0], dtype=np.int32)
-    seen = X[:, columns] if known else np.zeros((len(X), 1))
-    policy = from_sklearn_trees(forest.fit(seen, y, weight), Costs(np.ones(len(columns))))
-    assert isinstance(policy, TreePolicy)
-    feature = policy.trees.feature
-    feature = np.where(feature < 0, feature, columns[feature]).astype(np.int32)
-    return TreePolicy(costs, policy.output, replace(policy.trees, feature=feature))
 
 
 def _lengths(longest: int) -> list[int]:
