@@ -44,6 +44,13 @@ def machine() -> str:
     return f"{name}, {cores} cores, Python {platform.python_version()}, worthwhile {worthwhile.__version__}, {today}"
 
 
+def best_within(curve: Sequence[Sequence[float]], costs: np.ndarray) -> np.ndarray:
+    """The best score of a curve of (cost, score) at most at these costs; NaN below its cheapest."""
+    return np.array(
+        [max((score for c, score in curve if c <= cost + 1e-9), default=np.nan) for cost in costs]
+    )
+
+
 def markdown(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     """A table."""
     rows = [list(heads), ["---"] + ["---:"] * (len(heads) - 1)]

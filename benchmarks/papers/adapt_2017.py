@@ -23,6 +23,8 @@ from benchmarks.papers.sets import Problem, Shares, needs, problem
 
 FRESH, ROWS = 100, 300
 """Seeds of the examples' fresh draws, and of the rows: nothing was chosen on this division."""
+AGAIN = 301
+"""Of the rows on which the oracle's gate was tried again, when its number of rounds was settled."""
 FORTY = 100
 """Of the division on which gates of 40 rounds were looked at before all rounds were allowed."""
 ROUNDS = 300
@@ -99,8 +101,8 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
         trees |= front.trees.get(method, {})
         return compare(front.name, *Asked.of(front, given, seed), method, trees)
 
-    def beside(work: Any, front: Front, rounds: int) -> dict[str, Any]:
-        return work(*Asked.of(front, given), rounds)
+    def beside(work: Any, front: Front, rounds: int, seed: int) -> dict[str, Any]:
+        return work(*Asked.of(front, given, seed), rounds)
 
     def settings(front: Front, method: str, rounds: int = most) -> dict[str, Any]:
         return {"share of the rows": front.share, "rounds": rounds, **front.trees.get(method, {})}
@@ -112,12 +114,13 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
             run = partial(one, front, method)
             yield Experiment(label + method, run, settings(front, method), ROWS, wanted)
         if number == 0:
-            for name, work, rounds in (
-                ("oracle gate", oracle_gate, min(40, most)),
-                ("stages", stages, most),
+            for name, work, rounds, seed in (
+                ("oracle gate", oracle_gate, min(40, most), ROWS),
+                ("stages", stages, most, ROWS),
+                ("fresh oracle gate", oracle_gate, min(40, most), AGAIN),
             ):
-                run = partial(beside, work, front, rounds)
-                yield Experiment(name, run, {"rounds": rounds}, ROWS)
+                run = partial(beside, work, front, rounds, seed)
+                yield Experiment(name, run, {"rounds": rounds}, seed)
     for front in FRONTS:
         gate, rounds = "ADAPT-GBRT", min(40, most)
         label = f"forty {front.model} {front.name}, {gate}"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.adapt_2017_page import NAMES, PANELS, methods_of, plain_of, within
+from benchmarks.common import best_within
+from benchmarks.papers.adapt_2017_page import NAMES, PANELS, methods_of, plain_of
 from benchmarks.papers.adapt_2017_small import UNEVEN
 from benchmarks.papers.frame import Records
 from worthwhile import datasets
@@ -115,7 +116,8 @@ def _examples(records: Records, folder: Path) -> None:
 
     figure, grid = plt.subplots(2, 4, figsize=(10.5, 5), layout="constrained")
     axes = [*grid[0, :3], *grid[1, :2], grid[0, 3], grid[1, 2]]
-    grid[1, 3].axis("off")
+    aside = grid[1, 3]
+    aside.axis("off")
     own = records["synthetic-1"]
     extent = (own["low"][0], own["high"][0], own["low"][1], own["high"][1])
     pictures = {"RBF-SVM": own["exact picture"]} | {
@@ -137,9 +139,9 @@ def _examples(records: Records, folder: Path) -> None:
     for method in ("ADAPT-LIN", "ADAPT-LIN, no refits", "ADAPT-LSTSQ", "L1 gate"):
         points = records["synthetic-2"][f"{method}, clusters of 26 %"]
         costs = np.linspace(1, 2, 60)
-        axes[6].step(costs, within(points, costs), where="post", label=method, **LOOK[method])
+        axes[6].step(costs, best_within(points, costs), where="post", label=method, **LOOK[method])
     axes[6].set(title="Figure 3: Synthetic-2", xlabel="mean cost", ylabel="accuracy")
-    axes[6].legend(frameon=False, fontsize=7, loc="lower right")
+    aside.legend(*axes[6].get_legend_handles_labels(), frameon=False, loc="center left")
     clean(axes[6])
     figure.savefig(folder / "adapt-2017-examples.png", dpi=90)
     plt.close(figure)

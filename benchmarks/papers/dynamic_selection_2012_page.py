@@ -138,7 +138,7 @@ def claims(records: Records) -> list[Claim]:
         found.append(_as_good(records, way, coach))
         found += _on_curve(records, way, coach)
         found.append(_coaching(records, way, coach))
-        if way != "given":
+        if all(orders(records, name, way) for name in SETS):
             found.append(_fixed(records, way, coach))
     gaps = [
         o["accuracy"] - p["accuracy"]
@@ -213,7 +213,7 @@ def _fixed(records: Records, way: str, coach: str) -> Claim:
 
 def _learning(records: Records) -> list[Claim]:
     found = []
-    for way, coach in (("paper", "paper's coach"), ("ours", "our coach")):
+    for way, (_, coach) in TEACHERS.items():
         curves = [divisions(records, "digits", way, c) for c in ("DAgger", coach)]
         if not all(curves):
             continue

@@ -29,6 +29,10 @@ FILES = {
 """Options for whoever has the real files, and what their folders hold."""
 
 
+EARLIER = "Not all experiments of earlier states were run again (`--check`); those that were gave the same figures. "
+"""To be kept true: what no longer gives its figures is run again."""
+
+
 class Experiment(NamedTuple):
     """One thing to run, whose figures are kept."""
 
@@ -120,7 +124,7 @@ class Records(Mapping[str, Any]):
         return (
             f"# {paper.title}\n\n`python -m benchmarks.papers.all --only {paper.name} {command}`: "
             f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}; state of "
-            f"the source (`git rev-parse HEAD:src/worthwhile`): {source}. "
+            f"the source (`git rev-parse HEAD:src/worthwhile`): {source}. {EARLIER if len(states) > 1 else ''}"
             f"[All papers at a glance](index.md).\n\n{self._claims(paper)}"
         )
 

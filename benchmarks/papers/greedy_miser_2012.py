@@ -295,8 +295,7 @@ PAPER = Paper(
     page.text,
     draw,
     "Nearly: at least 0.99 of the NDCG@5 of stage-wise regression on validation documents, a point of accuracy on "
-    "scenes; the cheapest such setting is taken, figures are of test rows. Experiments of earlier states of the source "
-    "were not all run again; those that were gave the same figures.",
+    "scenes; the cheapest such setting is taken, figures are of test rows.",
     {
         "Figure 1, left": "The first panel, and the table of models above.",
         "Figure 1, right": "[Ranking under a budget](ranking.md).",

@@ -142,7 +142,8 @@ def lambdarank(given: argparse.Namespace) -> dict[str, Any]:
         scores = [model.predict(X[test]) for model in (peer, ours)]
         groups = [documents.by_group(score) for score in scores]
         gaps += (np.array(groups[1]) - np.array(groups[0])).tolist()
-        folds.append([*(documents.ndcg(s) for s in scores), *np.median(took, axis=0).tolist()])
+        ndcg = [documents.ndcg(score) for score in scores]
+        folds.append({"ndcg": ndcg, "seconds": np.median(took, axis=0).tolist()})
     error = float(np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
     return {"folds": folds, "gap": float(np.mean(gaps)), "error": error}
 
@@ -176,7 +177,10 @@ def scoring(given: argparse.Namespace) -> dict[str, Any]:
             start = time.process_time()
             run()
             seconds[name].append(time.process_time() - start)
-    lines = {name: [float(np.median(took)), trees[name]] for name, took in seconds.items()}
+    lines = {
+        name: {"seconds": float(np.median(took)), "trees": trees[name]}
+        for name, took in seconds.items()
+    }
     return {"documents": n, "lines": lines}
 
 

@@ -196,7 +196,8 @@ def solver(problem: Problem, rows: int, lam: float, steps: int) -> dict[str, Any
     for left in (0.1, 0.03, 0.01, 0.0):
         goal = target + left * (logs["block"][0] - target)
         block, joint = logs["block"].when(goal), logs["L-BFGS"].when(goal)
-        found.append({"left": left, "objective": goal, "block": block, "joint": joint})
+        seconds = {"block": block, "joint": joint}
+        found.append({"left": left, "objective": goal, "seconds": seconds})
         print(
             f"  J <= {goal:.5f}: block {block:.2f}, L-BFGS {joint:.2f}, ratio {block / joint:.2f}"
         )

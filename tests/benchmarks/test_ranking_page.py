@@ -44,13 +44,23 @@ def test_settings_are_chosen_on_validation_documents(records):
 
 
 def test_claims_of_the_panel(records):
-    reached = {own.text.split(" of ")[-1]: own for own in ranking_page.claims(records)}
+    *same, _ = ranking_page.claims(records)
+    reached = {own.text.split(" of ")[-1]: own for own in same}
     assert {name: own.reached for name, own in reached.items()} == {
         "Greedy Miser": True, "Cronus": True, "Early Exit": False,
     }  # fmt: skip
     assert reached["Greedy Miser"].ours.startswith("0.10 at -5.7%")
     del records["panel yahoo Cronus"]
     assert ranking_page.claims(records) == []
+
+
+def test_a_curve_is_above_others_by_its_mean_over_the_costs_that_both_reach(records):
+    above = ranking_page.claims(records)[-1]
+    assert (above.ours, above.reached) == ("Early Exit +1.4%, Cronus +1.4%", True)
+    # From 25 on a miser of 0.60, the full model only at its own cost.
+    records["panel yahoo miser"]["points"] = [point("Greedy Miser", [9.0] * 3, [9.0, 9.0, 0.60])]
+    above = ranking_page.claims(records)[-1]
+    assert (above.ours, above.reached) == ("Early Exit -14.0%, Cronus -14.0%", False)
 
 
 def test_the_front_has_no_setting_that_a_cheaper_one_beats(records):
