@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from worthwhile.core import compile as compiling
 from worthwhile.core.boosting import (
     counted_sums,
+    fetching,
     gradients,
     histogram,
     leaves,
@@ -97,6 +99,17 @@ def test_more_rows_than_one_number_counts():
         words, rows, statistics, pieces, 0, len(pieces), PACKED_ROWS, room, found
     )
     assert found[:2].tolist() == [n, -(2**21) * n]
+
+
+@pytest.mark.compiled
+def test_asking_ahead_is_an_instruction_and_changes_nothing():
+    @numba.njit
+    def ask(numbers, place):
+        fetching.fetch(numbers, place)
+        return numbers[place]
+
+    assert ask(np.arange(9), np.uint64(7)) == 7
+    assert any("llvm.prefetch" in text for text in ask.inspect_llvm().values())
 
 
 def test_packed_sums_hold_the_largest_case():

@@ -7,9 +7,10 @@
    documents), ``rounding`` (to nearest, on a power-of-two scale), ``rounded_gradients`` (both in
    one pass).
 3. A tree grows: ``node_rows`` answers the two questions a grower may ask of the data, with
-   ``histogram`` (rows added up, bin by bin; two numbers at once by ``paired_sums``, many rows of
-   weight 1 by ``counted_sums``) and ``partition`` (rows divided by a split); ``shared_rows`` answers
-   where several processes have some of the rows each, with ``built_histograms``;
+   ``histogram`` (rows added up, bin by bin; two numbers at once by ``paired_sums``, rows that lie far
+   apart asked for ahead by ``fetching``, many rows of weight 1 by ``counted_sums``) and ``partition``
+   (rows divided by a split); ``shared_rows`` answers where several processes have some of the rows
+   each, with ``built_histograms``;
    ``splitting`` scores splits, ``wide_splitting`` those on any statistics, ``curved_splitting`` those by
    Newton steps, with ``category_scan`` in the order of categories; ``purchases`` says what each would
    cost; ``grower`` decides, with noise of ``split_noise`` among what costs nothing.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worthwhile.core.boosting.fetching import AHEAD, fetch
 from worthwhile.core.boosting.histogram import add_curved, add_prepared, add_wide, clear, pack
 from worthwhile.core.boosting.partition import CHUNK, HIGH, LOW
 from worthwhile.core.compile import kernel
@@ -65,6 +66,9 @@ def add_counted(words, rows, statistics, pieces, first, last, most, room, histog
             held = 0
         held += high - low
         for i in range(low, high):
+            ahead = np.uint32(rows[min(i + AHEAD, high - 1)])
+            fetch(statistics, np.uint64(width) * ahead)
+            fetch(words, ahead)  # for the loop that adds
             packed[i - low] = pack(statistics[np.uint32(rows[i]), 1])
         if width > 2:
             for i in range(low, high):

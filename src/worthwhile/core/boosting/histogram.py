@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worthwhile.core.boosting.fetching import AHEAD, fetch
 from worthwhile.core.boosting.paired_sums import add_pair
 from worthwhile.core.compile import kernel
 from worthwhile.core.dtypes import BLOCK, CODES, COUNT_BITS
@@ -31,6 +32,13 @@ def _place(word, column):
     return _U(CODES * column) + ((word >> _U(8 * column)) & _BYTE)
 
 
+@kernel(inline=True)
+def fetch_words(words, rows, start, stop):
+    """Ask for the words of some positions."""
+    for i in range(start, stop):
+        fetch(words, np.uint32(rows[i]))
+
+
 # The loops over columns below have fixed lengths, so that the compiler writes them out.
 
 
@@ -46,7 +54,9 @@ def add_packed(words, rows, gradients, start, stop, all_rows, histogram):
             for column in range(BLOCK):
                 histogram[_place(word, column)] += value
     else:
+        fetch_words(words, rows, start, min(start + AHEAD, stop))
         for i in range(start, stop):
+            fetch(words, np.uint32(rows[min(i + AHEAD, stop - 1)]))
             word, value = words[np.uint32(rows[i])], pack(gradients[i])
             for column in range(BLOCK):
                 histogram[_place(word, column)] += value
@@ -111,6 +121,9 @@ def add_wide(words, rows, statistics, start, stop, histogram):
     width = _U(statistics.shape[1])
     columns = histogram.shape[0] // (CODES * statistics.shape[1])
     for i in range(start, stop):
+        ahead = np.uint32(rows[min(i + AHEAD, stop - 1)])
+        fetch(words, ahead)
+        fetch(statistics, width * ahead)
         row = rows[i]
         word = words[row]
         for column in range(columns):
