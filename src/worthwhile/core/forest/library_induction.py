@@ -72,11 +72,9 @@ def induce(library, allowed, rate, prior, falling, caution, stops, choice):
         Nodes that may be gone to; at the others every row stops.
     rate : float
         What a unit of money is worth, in units of the payoff.
-    prior : float
-        A cell's estimate is drawn to that of its node with the weight of so many rows.
-    falling : float
-        And with the weight of so many to a line over the cells of its node that never rises: cells are numbered
-        by how sure rows are, and the surer, the less there is to gain.
+    prior, falling : float
+        A cell's estimate is drawn to that of its node with the weight of so many rows, and to a line over all
+        cells that never rises: they are numbered by how sure rows are, and the surer, the less is to gain.
     caution : float
         Standard errors by which an estimate is lowered: what is bought by mistake is paid for.
     stops : float
@@ -91,6 +89,7 @@ def induce(library, allowed, rate, prior, falling, caution, stops, choice):
     best, sums, counts = np.empty(most), np.empty(most), np.empty(most)
     squares, found = np.empty(most), np.empty(most)
     room = np.zeros(most), np.empty(most), np.empty(most), np.empty(most, np.int64)
+    seen, drawn = (counts, sums, squares), (prior, falling, caution)
     for node in range(n_nodes - 1, -1, -1):
         low, cells = library.first[node], library.first[node + 1] - library.first[node]
         choice[low : low + cells] = -1
@@ -113,9 +112,7 @@ def induce(library, allowed, rate, prior, falling, caution, stops, choice):
                 sums[library.cell[node, i]] += gain
                 squares[library.cell[node, i]] += gain * gain
                 total += gain
-            _estimate(
-                (counts, sums, squares), (prior, falling, caution), total / n, cells, room, found
-            )
+            _estimate(seen, drawn, total / n, cells, room, found)
             for cell in range(cells):
                 if found[cell] > best[cell]:
                     best[cell], choice[low + cell] = found[cell], edge

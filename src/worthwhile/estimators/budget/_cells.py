@@ -18,8 +18,11 @@ Floats = npt.NDArray[np.float64]
 LEVELS = 128
 """Levels to which probabilities are rounded when rows are cut into cells."""
 
-CELLS = 24
-"""Cells of a node at most."""
+CELLS, ROWS = 24, 60
+"""Cells of a node at most, and of so many rows one falls into a cell at least."""
+
+FINE_CELLS, FINE_ROWS = 48, 120
+"""The same where estimates are drawn to a line over the cells: then small cells say no less, and budgets find lines."""
 
 CUT = 12.0
 """What a cut must explain, in variances: less is chance."""
@@ -58,10 +61,12 @@ class Cutter:
     ----------
     own, fresh : Table
         Rows to cut, and rows that are only sorted into the cells.
+    fine : bool
+        Whether cells are many, and cuts by how sure an answer is need explain nothing.
     """
 
-    def __init__(self, own: Table, fresh: Table) -> None:
-        self._own, self._fresh = own, fresh
+    def __init__(self, own: Table, fresh: Table, fine: bool = False) -> None:
+        self._own, self._fresh, self._fine = own, fresh, fine
 
     def whole(self) -> Cells:
         """One cell for all."""
@@ -80,11 +85,13 @@ class Cutter:
         codes = _codes(self._own, seen, edges, columns)
         handicap = np.zeros(len(codes))
         handicap[n_seen:] = HANDICAP if self._own.n_rows < FEW_ROWS else 0.0
+        needed = CUT + 3.0 * float(np.sqrt(targets.shape[1]))
+        most, share = (FINE_CELLS, FINE_ROWS) if self._fine else (CELLS, ROWS)
+        if self._fine:
+            handicap[n_seen - 1] = -needed
         wait_for(grow_cells)
-        feature, cut, child, cell = grow_cells(
-            codes, targets, handicap, max(8, len(votes) // 60), CELLS,
-            CUT + 3.0 * np.sqrt(targets.shape[1]),
-        )  # fmt: skip
+        least = max(8, len(votes) // share)
+        feature, cut, child, cell = grow_cells(codes, targets, handicap, least, most, needed)
         child, cell = _by_sureness(feature, child, cell, votes)
         fresh = _walk(_codes(self._fresh, _seen(others), edges, columns), feature, cut, child)
         threshold, tested = np.zeros(len(feature)), feature.copy()

@@ -96,7 +96,8 @@ class Induction:
         enough = 2 if table.n_pool < FEW_ROWS else MANY_CLASSES
         ordered = 2 <= table.n_outputs <= enough and not payoff.in_money
         self._falling = FALLING if ordered else 0.0
-        cutter = Cutter(table.part(own), table.part(fresh))
+        fine = ordered and table.n_pool >= FEW_ROWS
+        cutter = Cutter(table.part(own), table.part(fresh), fine)
 
         def cells_of(node: int) -> tuple[Array, ...]:
             if node == 0 or not self.edges[node]:
