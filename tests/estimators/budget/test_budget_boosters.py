@@ -27,6 +27,12 @@ def fewer(monkeypatch):
     monkeypatch.setattr(_boosters, "TURNS", 30)
 
 
+@pytest.fixture
+def weighed(monkeypatch):
+    """Scores say how much they weigh, though there are few rows."""
+    monkeypatch.setattr(_boosters, "FEW_ROWS", 0)
+
+
 def rows_of(n=320, d=16, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
@@ -40,10 +46,17 @@ def test_sets_that_are_wide_and_not_alike_are_boosted():
     shape = Shape(8, 0, boosted=True)
     found = sets_to_boost([order, (frozenset(range(3, 20)),)], shape)
     assert sorted(map(len, found)) == [8, 10, 13]
+    largest = sets_to_boost([order], Shape(8, 0, largest=3))
+    assert sorted(map(len, largest)) == [8, 10, 13]
+    longer = (*order, frozenset(range(20)))
+    assert sorted(map(len, sets_to_boost([longer], Shape(8, 0, largest=3)))) == [
+        10, 13, 20
+    ]  # fmt: skip
     assert sets_to_boost([order], Shape(8, 0)) == set()
     assert sets_to_boost([], shape) == set()
 
 
+@pytest.mark.usefixtures("weighed")
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
 def test_the_average_is_what_its_trees_say(weight, monkeypatch):
     monkeypatch.setattr(_boosters, "ROUNDS", 10)
@@ -58,7 +71,7 @@ def test_the_average_is_what_its_trees_say(weight, monkeypatch):
     )
     columns = list(range(16))
     forest, votes = table.forest(columns, STYLES[3], 12, 200, 0)
-    trees, answers = with_boosters(table, payoff, columns, forest, votes, 0)
+    trees, answers = with_boosters(table, payoff, columns, forest, votes, Shape(12, 0))
     assert len(trees.root) == {0.0: 12, 0.5: 12 + 40, 1.0: 40}[weight]
     said = np.zeros((20, 3))
     for root in trees.root.tolist():
@@ -76,6 +89,7 @@ def test_the_average_is_what_its_trees_say(weight, monkeypatch):
     np.testing.assert_allclose(answers.sum(axis=1), 1.0, atol=1e-6)
 
 
+@pytest.mark.usefixtures("weighed")
 def test_what_answers_better_is_taken():
     """A sum of many columns suits trees that correct one another."""
     X, total = rows_of(900, seed=3)
@@ -84,7 +98,7 @@ def test_what_answers_better_is_taken():
         table = Table(X, y, None, np.ones(len(y)), 2, threads)
     payoff = Classes(y, 2, np.ones(len(y)))
     forest, votes = table.forest(list(range(16)), STYLES[1], 12, 450, 0)
-    _, answers = with_boosters(table, payoff, list(range(16)), forest, votes, 0)
+    _, answers = with_boosters(table, payoff, list(range(16)), forest, votes, Shape(12, 0))
     assert payoff.mixed(answers).mean() > payoff.mixed(votes).mean() + 0.02
 
 
@@ -135,3 +149,29 @@ def test_numbers_have_boosters_too(fewer):
     rich = model.at(stage=model.n_stages_ - 1)
     new, wanted = rows_of(500, seed=9)
     assert rich.score(new, wanted) > 0.4
+
+
+@pytest.mark.parametrize("n_classes", [2, 12])
+def test_with_few_rows_the_largest_set_has_half_of_each(monkeypatch, n_classes):
+    """With hardly any rows of a class they say nothing, and it has a forest alone."""
+    monkeypatch.setattr(_boosters, "ROUNDS", 10)
+    X, total = rows_of()
+    y = np.argsort(np.argsort(total)) * n_classes // len(total)
+    model = BudgetClassifier(n_trees=6, cross_validated=False, random_state=0).fit(X, y)
+    library = model.policy_.library
+    boosted = np.diff(library.trees) > 6 * 3 * 1.25 + 1  # trees of a forest
+    assert boosted.tolist() == [n_classes == 2 and bool(held.all()) for held in library.member]
+
+
+def test_half_of_each_says_the_mean_of_both():
+    X, total = rows_of()
+    y = (total > 0).astype(int)
+    with Threads(1) as threads:
+        table = Table(X, y, None, np.ones(len(y)), 2, threads)
+    columns, shape = list(range(16)), Shape(12, 0)
+    forest, votes = table.forest(columns, STYLES[3], 12, 200, 0)
+    _, answers = with_boosters(table, Classes(y, 2, np.ones(320)), columns, forest, votes, shape)
+    mean = (votes + _boosters._boost(table, columns, shape)[1]) / 2
+    inside = (mean > 0).all(axis=1)
+    assert inside.sum() > 200
+    np.testing.assert_allclose(answers[inside], mean[inside], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Lists of their own for parts of the rows, and the policy that buys everything at once."""
+"""Lists of their own for parts of the rows."""
 
 from __future__ import annotations
 
@@ -109,16 +109,3 @@ def test_two_purchases_are_worth_more_where_each_row_chooses_its_second(monkeypa
     assert np.array_equal(model.cost(fresh), model.costs_.price(bought))
     monkeypatch.setattr(_fit, "lists_of_parts", lambda *_: [])
     assert own > at_two(X, y, fresh, truth)[0] + 0.03
-
-
-@pytest.mark.usefixtures("many_rows")
-@pytest.mark.parametrize("better", [True, False])
-def test_everything_at_once_is_the_last_point_where_other_rows_say_so(monkeypatch, better):
-    monkeypatch.setattr(_induction.Induction, "_all_is_better", lambda *_: better)
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(1500, 8))
-    y = (X[:, 0] > 0).astype(int)
-    model = BudgetClassifier(costs=np.ones(8), n_trees=12, random_state=0).fit(X, y)
-    last = model.at(stage=model.n_stages_ - 1)
-    assert (last.cost(X) == 8).all() == better
-    assert (np.diff(model.frontier_.cost) > 0).all()

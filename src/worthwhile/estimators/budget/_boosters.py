@@ -16,8 +16,8 @@ from worthwhile.estimators.budget._payoff import Payoff
 Floats = npt.NDArray[np.float64]
 Columns = frozenset[int]
 
-PARTS, ROUNDS, DEPTH, RATE = 4, 60, 6, 0.2
-"""Parts of the rows, each answered by trees on the others; rounds for each, levels of splits, and step."""
+ROUNDS, DEPTH, RATE = 60, 6, 0.2
+"""Rounds for each part of the rows, which trees on the others answer; levels of splits, and step."""
 
 SAMPLE, MOST_ROWS, TRIED, MIN_LEAF = 0.6, 6000, 0.5, 10
 """Share of the rows and of the columns that a tree sees, rows at most, and rows of a leaf."""
@@ -29,29 +29,34 @@ a share of what is left to explain."""
 WEIGHTS = (0.5, 1.0)
 """Weights beside the forest that are tried, besides none."""
 
+FEW_ROWS, HALF = 1000, 0.5
+"""Up to so many rows scores say less about the weight than that both together are better than either."""
+
 APART = 1.25
 """Of the sets of a list, those that are so many times larger than the one before have boosters."""
 
 
 def sets_to_boost(lists: list[tuple[Columns, ...]], shape: Shape) -> set[Columns]:
-    """Sets of the first list, by gain per price, that are wide and not about alike."""
+    """Sets of the first list, by gain per price, that are wide and not about alike; the largest of them, or all."""
     found: list[Columns] = []
-    for columns in lists[0] if lists and shape.boosted else ():
+    for columns in lists[0] if lists and (shape.boosted or shape.largest) else ():
         least = APART * len(found[-1]) if found else shape.wide
         if len(columns) >= least or (found and columns is lists[0][-1]):
             found.append(columns)
-    return set(found)
+    return set(found if shape.boosted else found[-shape.largest :])
 
 
 def with_boosters(
-    table: Table, payoff: Payoff, columns: Sequence[int], forest: Trees, votes: Floats, seed: int
+    table: Table, payoff: Payoff, columns: Sequence[int], forest: Trees, votes: Floats, shape: Shape
 ) -> tuple[Trees, Floats]:
-    """A forest and its votes, or the average with boosted trees that has the best score."""
-    boosted, own = _boost(table, columns, seed)
+    """A forest and its votes, or the average with boosted trees that has the best score; half of each on few rows."""
+    boosted, own = _boost(table, columns, shape)
     pool = np.arange(table.n_pool)
     judge = payoff.part(pool)
     if table.n_outputs == 1:
         own = table.absolute(own)
+    if table.n_rows <= FEW_ROWS:
+        return _average(forest, boosted, HALF), _between(votes, own, HALF)
     answers = {0.0: votes} | {w: _between(votes, own, w) for w in WEIGHTS}
     score = {w: np.average(judge.mixed(v[pool]), weights=judge.weight) for w, v in answers.items()}
     best = max(score, key=lambda w: score[w])
@@ -63,13 +68,14 @@ def _between(votes: Floats, own: Floats, weight: float) -> Floats:
     return shares_of(mean) if votes.shape[1] > 1 else mean
 
 
-def _boost(table: Table, columns: Sequence[int], seed: int) -> tuple[Trees, Floats]:
+def _boost(table: Table, columns: Sequence[int], shape: Shape) -> tuple[Trees, Floats]:
     """Boosted trees whose mean is their answer, and what they say about rows they were not grown on."""
     part = np.zeros(table.n_rows, dtype=np.int32)
-    part[np.random.default_rng(seed).permutation(table.n_pool)] = np.arange(table.n_pool) % PARTS
+    order = np.random.default_rng(shape.seed).permutation(table.n_pool)
+    part[order] = np.arange(table.n_pool) % shape.parts
     kind = Kind(
-        table.n_outputs, table.n_pool, PARTS, ROUNDS, DEPTH, SAMPLE, MOST_ROWS, TRIED, MIN_LEAF, RATE,
-        np.uint64(seed),
+        table.n_outputs, table.n_pool, shape.parts, ROUNDS, DEPTH, SAMPLE, MOST_ROWS, TRIED, MIN_LEAF,
+        RATE, np.uint64(shape.seed),
     )  # fmt: skip
     votes = np.zeros((table.n_rows, table.n_outputs))
     feature, cut, child, root, share, base = grow(

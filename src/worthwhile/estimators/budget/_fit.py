@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from worthwhile.core.threads import Threads
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators._shared.coded_forests import Table
-from worthwhile.estimators.budget._boosters import sets_to_boost
+from worthwhile.estimators.budget._boosters import FEW_ROWS, sets_to_boost
 from worthwhile.estimators.budget._branches import lists_of_parts
 from worthwhile.estimators.budget._forests import Shape, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
@@ -26,6 +27,7 @@ from worthwhile.estimators.budget._promise import (
     FOLDS,
     Promise,
     deal_folds,
+    dearer_and_better,
     promise,
     smoothed,
     thinned,
@@ -42,12 +44,18 @@ Array = npt.NDArray[Any]
 LEAST_ROWS, MOST_ROWS = 20, 5000
 """Of fewer rows none can be spared to judge by; of more some are left that no choice was made on."""
 
-FEW_ROWS, MORE_TREES = 1000, 3
-"""Up to so many rows, on which trees cost next to nothing, the model has so many times more; its folds do not."""
+MORE_TREES = 3
+"""On few rows, where trees cost next to nothing, the model has so many times more; its folds do not."""
 
 BOOSTED_ROWS, BOOSTED_COLUMNS = 2500, 60
 """From so many rows and columns on, where prices differ, trees that correct one another are tried on wide sets, and say
 how lists go on."""
+
+LARGEST, LARGEST_COLUMNS = 3, 30
+"""Elsewhere on so many of the largest sets, from so many columns on, up to 5,000 rows; on one with few rows."""
+
+LEAST_TO_BOOST = 50
+"""Rows of a class, if those trees are to say anything."""
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
@@ -95,7 +103,9 @@ class Training:
         shop = Shop(costs)
         more = MORE_TREES if table.n_rows <= FEW_ROWS else 1
         large = table.n_rows >= BOOSTED_ROWS and shop.n >= BOOSTED_COLUMNS
-        shape = shape._replace(boosted=large and shop.prices_differ)
+        shape = shape._replace(
+            boosted=large and shop.prices_differ, largest=_largest_to_boost(table, shop)
+        )
         rich = shape._replace(n_trees=more * shape.n_trees)
         self._own = Workshop(table, payoff, shop, rich, stages, threads)
         made = stages.done
@@ -105,7 +115,7 @@ class Training:
         # Kinds of forests are taken over and there are fewer trees: a fold costs a third as much.
         shape = shape._replace(
             n_trees=min(shape.n_trees, max(16, shape.n_trees // 2)), search_trees=shape.search_trees // 2,
-            search_rows=shape.search_rows // 2, styles=self._own.styles,
+            search_rows=shape.search_rows // 2, styles=self._own.styles, parts=2,
         )  # fmt: skip
         for rows, n_pool in deal_folds(table.slot, shape.seed):
             if not self._folds or stages.go("folds"):
@@ -123,14 +133,16 @@ class Training:
         ``calibrated``: decisions are by probabilities that hold, not by votes.
         """
         own = self._own.induction(payoff, threads, calibrated)
-        points = own.points(threads)
-        judged = []
-        for rows, fold in self._folds:
-            other = fold.induction(payoff.part(rows), threads, calibrated)
-            found = other.points(threads)
-            judged.append((found, other.seen(found)))
-        judged = judged or [(points, own.seen(points))]
-        said = promise(points, own.range_of_bills(points), judged)
+        others = [
+            fold.induction(payoff.part(rows), threads, calibrated) for rows, fold in self._folds
+        ]
+        points, said = _judged(own, others, lambda each: each.points(threads))
+        for_all, of_all = _judged(own, others, lambda each: each.for_everybody())
+        if others or own.judged_apart:
+            more = dearer_and_better(said, of_all)
+        else:  # scores flatter what was chosen on the same rows, and say nothing against the whole
+            more = np.flatnonzero(of_all.bill > said.bill.max()).tolist()[-1:]
+        points, said = points.and_then(for_all.some(more)), said.and_then(of_all.some(more))
         order = np.argsort(said.bill, kind="stable")
         said = said.some(order)
         said = replace(said, score=smoothed(said.score))
@@ -210,6 +222,23 @@ class Workshop:
     def join(self, induction: Induction, points: Points) -> Library:
         """Nodes and choices in one set of arrays."""
         return join_tables(self._table, self._nodes, induction, points)
+
+
+def _largest_to_boost(table: Table, shop: Shop) -> int:
+    """How many of the largest sets have trees that correct one another, where not all wide ones have."""
+    if table.n_rows <= FEW_ROWS:
+        return int(table.n_rows >= LEAST_TO_BOOST * table.n_outputs)
+    return LARGEST if table.n_rows <= MOST_ROWS and shop.n >= LARGEST_COLUMNS else 0
+
+
+def _judged(
+    own: Induction, others: list[Induction], make: Callable[[Induction], Points]
+) -> tuple[Points, Promise]:
+    """Policies of a kind, and what they will cost: by those of the same kind of folds, or by rows that are left."""
+    points = make(own)
+    pairs = [(each, make(each)) for each in others] or [(own, points)]
+    judged = [(found, each.seen(found)) for each, found in pairs]
+    return points, promise(points, own.range_of_bills(points), judged)
 
 
 def _lists_of(search: Search, stages: Stages) -> list[tuple[Columns, ...]]:

@@ -14,7 +14,9 @@ class Shape(NamedTuple):
 
     ``styles``: kinds of forests by number of columns; without them the kind that suits a set is looked for.
     ``wide``: columns from which on trees with random cuts see more rows.
-    ``boosted``: whether trees that correct one another are tried on wide sets.
+    ``boosted``: whether trees that correct one another are tried on wide sets; ``largest``: on so many of the
+    largest of them, if not on all.
+    ``parts``: of the rows, each answered by such trees on the others.
     """
 
     n_trees: int
@@ -24,6 +26,8 @@ class Shape(NamedTuple):
     styles: dict[int, Style] | None = None
     wide: int = WIDE
     boosted: bool = False
+    largest: int = 0
+    parts: int = 4
 
 
 def no_trees() -> Trees:

@@ -63,6 +63,11 @@ class Points:
         """Some of them, in this order."""
         return Points(self.choice[lines], self.rate[lines], self.bill[lines])
 
+    def and_then(self, more: Points) -> Points:
+        """These, and others after them."""
+        pairs = zip(vars(self).values(), vars(more).values(), strict=True)
+        return Points(*(np.concatenate(pair) for pair in pairs))
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -89,10 +94,8 @@ class Induction:
         self.worth = np.array([self.payoff.mixed(node.votes[own]) for node in nodes])
         self._right = np.array([self._judge.hard(node.votes[fresh]) for node in nodes])
         self.edges = [self._edges(node, lists) for node in range(len(nodes))]
-        self._last = len(nodes) - 2
-        """The edge from nothing to everything."""
-        self._others = table.n_pool == table.n_rows > len(own)
-        """Whether there are rows to judge by that were neither held out nor chosen on."""
+        self.judged_apart = not np.array_equal(own, fresh)
+        """Whether rows that no choice was made on judge."""
         enough = 2 if table.n_pool < FEW_ROWS else MANY_CLASSES
         ordered = 2 <= table.n_outputs <= enough and not payoff.in_money
         self._falling = FALLING if ordered else 0.0
@@ -161,28 +164,25 @@ class Induction:
             bill, worth = np.array([f[1] for f in found]), np.array([f[2] for f in found])
             solve(between(tasks, bill, pareto(bill, worth)))
         chosen = pareto(np.array([f[1] for f in found]), np.array([f[2] for f in found]))
-        dearest = found[chosen[-1]]
-        if self._others and self.price[-1] > dearest[1] and self._all_is_better(dearest[0]):
-            found.append((self._all(), float(self._tables.price[self._last]), 0.0))
-            tasks.append((0.0, np.inf))
-            chosen.append(len(found) - 1)
         return Points(
             np.array([found[i][0] for i in chosen]),
             np.array([tasks[i][0] for i in chosen]),
             np.array([found[i][1] for i in chosen]),
         )
 
-    def _all(self) -> Array:
-        """The policy that buys everything at once."""
-        choice = np.full(int(self.first[-1]), -1, dtype=np.int32)
-        choice[0] = self._last
-        return choice
+    def for_everybody(self) -> Points:
+        """Policies that buy one set for every row, those that no cheaper set beats, and last the whole of it.
 
-    def _all_is_better(self, choice: Array) -> bool:
-        """Whether other rows, which no choice was made on, say so: the rows of choices believe them too much."""
-        ends = self._follow(self._fresh, choice)[0]
-        reached = self._right[ends, np.arange(len(ends))]
-        return float(np.average(self._right[-1] - reached, weights=self._judge.weight)) > 0
+        What leads rows is learned from few of them, and stops too early; here nothing is learned.
+        """
+        mean = np.average(self.worth, axis=1, weights=self.payoff.weight)
+        sets = pareto(self.price, mean)
+        # Of those with all columns, some may be grown on a part of the rows.
+        whole = [node for node, held in enumerate(self.member) if held == self.member[-1]]
+        sets += [max(whole, key=mean.__getitem__)] if sets[-1] not in whole else []
+        choice = np.full((len(sets), int(self.first[-1])), -1, dtype=np.int32)
+        choice[:, 0] = np.array(sets) - 1  # from nothing there is an edge to every other set
+        return Points(choice, np.zeros(len(sets)), np.append(self._tables.price, 0.0)[choice[:, 0]])
 
     def _caps(self) -> Floats:
         """Prices up to which sets are allowed."""

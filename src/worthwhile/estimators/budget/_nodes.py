@@ -66,7 +66,7 @@ def grow_nodes(
         size = kinds[columns].size(shape.n_trees, table.n_pool, most, wide)
         trees, votes = table.forest(order, kinds[columns], *size, shape.seed)
         if columns in boosted:
-            trees, votes = with_boosters(table, payoff, order, trees, votes, shape.seed)
+            trees, votes = with_boosters(table, payoff, order, trees, votes, shape)
         return *trees, votes
 
     return [

@@ -46,6 +46,11 @@ class Promise:
         """Some of them, in this order."""
         return Promise(*(getattr(self, field.name)[lines] for field in fields(self)))
 
+    def and_then(self, more: Promise) -> Promise:
+        """These, and others after them."""
+        pairs = zip(vars(self).values(), vars(more).values(), strict=True)
+        return Promise(*(np.concatenate(pair) for pair in pairs))
+
 
 def deal_folds(slot: Array, seed: int) -> list[tuple[Array, int]]:
     """For each fold all rows, held-out ones last, and how many there are to learn from.
@@ -124,6 +129,16 @@ def smoothed(score: Floats) -> Floats:
     The best of thirty noisy scores flatters; means over neighbours that are not in order do so hardly.
     """
     return np.asarray(isotonic_regression(score), dtype=np.float64)
+
+
+def dearer_and_better(said: Promise, more: Promise) -> list[int]:
+    """Those of ``more``, cheapest first, that cost more than all of ``said`` and score better than any of them.
+
+    Scores of both are smoothed before: the best of many flatters.
+    """
+    best = smoothed(said.score[np.argsort(said.bill, kind="stable")])[-1]
+    dearer = np.flatnonzero(more.bill > said.bill.max())
+    return dearer[smoothed(more.score[dearer]) > best].tolist() if len(dearer) else []
 
 
 def thinned(said: Promise, in_money: bool) -> list[int]:
