@@ -15,7 +15,7 @@ from worthwhile.exceptions import WorthwhileWarning
 METHODS = ("decision-tree", "random-forest", "budget")
 """What a first look is compared with: others would be compiled first, which takes longer than the rest."""
 
-BUDGETS = (5, 20, 60, 120, 200)
+BUDGETS = (5, 20, 60, 120, 200, 320)
 """Mean bills per patient that are shown, in CAD."""
 
 CLASSES = ("no disease", "disease")
@@ -95,7 +95,8 @@ def show(summary: Any, budget: float) -> None:
             names = [feature["name"] for feature in summary["features"]]
             most = [n for n, share in zip(names, model["shares"], strict=True) if share > 0.5]
             table.add_row(
-                money(line["budget"], "CAD"), f"{model['score']:.1%}", money(model["cost"], "CAD"), ", ".join(most),
+                money(line["budget"], "CAD"), f"{model['score']:.1%}", money(model["cost"], "CAD"),
+                "all of them" if len(most) == len(names) else ", ".join(most),
                 style="bold" if line["budget"] == budget else "",
             )  # fmt: skip
     if (peer := summary["peer"]) is not None:
