@@ -15,7 +15,7 @@ from worthwhile.exceptions import WorthwhileWarning
 METHODS = ("decision-tree", "random-forest", "budget")
 """What a first look is compared with: others would be compiled first, which takes longer than the rest."""
 
-BUDGETS = (5, 20, 60, 120, 200, 320)
+BUDGETS = (5, 20, 60, 120, 200, 330)
 """Mean bills per patient that are shown, in CAD."""
 
 CLASSES = ("no disease", "disease")

@@ -45,11 +45,19 @@ def test_scores_and_bills_hold_for_new_rows(make):
 
 
 def test_without_folds_noise_looks_like_something():
-    X, y = noise(200, 0)
-    plain = BudgetClassifier(n_trees=12, cross_validated=False, random_state=0).fit(X, y)
-    honest = BudgetClassifier(n_trees=12, random_state=0).fit(X, y)
-    assert plain.frontier_["score"].max() > honest.frontier_["score"].max() + 0.03
-    assert honest.frontier_["score"].max() < 0.6
+    best = np.array(
+        [
+            [
+                BudgetClassifier(n_trees=12, cross_validated=folds, random_state=0)
+                .fit(*noise(200, seed)).frontier_["score"].max()
+                for folds in (False, True)
+            ]
+            for seed in range(5)
+        ]
+    )  # fmt: skip
+    plain, honest = best.mean(axis=0)
+    assert plain > honest + 0.01
+    assert honest < 0.6
 
 
 def test_many_rows_are_judged_by_others_than_those_of_the_choices():
