@@ -27,6 +27,7 @@ from sklearn.model_selection import train_test_split
 
 import worthwhile
 from benchmarks.common import Kept, load, machine, markdown, options, write
+from benchmarks.parts import _rankers
 
 KEPT = "benchmarks/parts/defaults.jsonl"
 SHARE = 0.7
@@ -321,6 +322,7 @@ def main() -> None:
             run_boosters(given, kept)
         if not given.sets:
             run_classes(given, kept)
+            _rankers.run(given.data, kept)
     text = (
         "# With nothing set\n\n"
         f"`python -m benchmarks.parts.defaults --splits {given.splits}`. {machine()}.\n\n"
@@ -333,7 +335,8 @@ def main() -> None:
         "splits, a rate of 0.1 and less below 2,000 rows, early stopping from 10,000 rows on) were chosen on nine "
         "other sets.\n\n"
         "## Each class beside the settings of its script\n\n"
-        f"{class_table(kept, given.splits)}"
+        f"{class_table(kept, given.splits)}\n"
+        f"{_rankers.table(kept)}"
     )
     write(given.out, text)
 

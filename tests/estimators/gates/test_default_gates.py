@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
@@ -25,8 +27,9 @@ from worthwhile import (
     PricedModel,
     load,
 )
-from worthwhile.estimators.gates import _task
+from worthwhile.estimators.gates import _reading, _task
 from worthwhile.estimators.gates._boosted import Growth
+from worthwhile.estimators.gates._drop import Gain
 from worthwhile.estimators.gates._judge import Sweep, joined
 from worthwhile.estimators.gates._saving import reason
 from worthwhile.estimators.gates._unseen import Unseen, ask_unseen
@@ -151,6 +154,41 @@ def test_a_forest_is_asked_by_as_many_trees_as_it_has():
     assert found.how == "out of bag"
     assert told == pytest.approx(few.score(X[3000:], y[3000:]), abs=0.025)
     assert own < told - 0.015
+
+
+def test_copies_that_had_fewer_rows_are_behind_the_model_by_what_is_said():
+    """On a chess board in three dimensions the nearest neighbour gets better with every row."""
+    told = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.random((8500, 3))
+        y = (np.floor(4 * X).sum(axis=1) % 2).astype(int)
+        existing = KNeighborsClassifier(1).fit(X[:2500], y[:2500])
+        found = ask_unseen(existing, X[:2500], y[:2500], existing.predict_proba(X[:2500]), 0)
+        assert found.how == "out of fold"
+        behind = existing.score(X[2500:], y[2500:]) - np.mean(found.proba[:, 1].round() == y[:2500])
+        told.append((found.gain.mean, found.gain.error, behind))
+    gain, error, behind = np.mean(told, axis=0)
+    assert gain > 2 * error
+    assert gain == pytest.approx(behind, abs=0.004)
+
+
+@pytest.mark.parametrize("judged_by", ["folds", "rows held out", "rows given"])
+def test_the_existing_models_own_rows_count_where_copies_of_it_were_judged(judged_by, monkeypatch):
+    """What the model is better by than its copies is lost where the cheap one answers."""
+    X, y = _rows()
+    behind = Unseen(np.full((len(y), 2), 0.5), how="out of fold", gain=Gain(0.4, 0.01))
+    monkeypatch.setattr(_reading, "ask_unseen", lambda *_: behind)
+    if judged_by == "rows held out":
+        monkeypatch.setattr(_task, "MANY_ROWS", 1000)
+    model = L1GateClassifier(SVC(gamma=0.2, C=10).fit(X, y), max_drop=0.05, random_state=0)
+    given = judged_by == "rows given"
+    model.fit(X, y, **({"validation": _rows(1500, seed=5)} if given else {}))
+    assert model._swept[0].gain == (Gain() if given else Gain(-0.4, 0.01))
+    cautious, bold = (
+        replace(model._swept[0], gain=gain).cheapest(0.05) for gain in (Gain(-0.4), Gain())
+    )
+    assert model._swept[0].verdicts[cautious.model].cost > model._swept[0].verdicts[bold.model].cost
 
 
 def test_rows_that_the_model_has_not_seen_are_taken_as_they_are():

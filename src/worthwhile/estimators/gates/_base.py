@@ -226,10 +226,12 @@ class GatedClassifier(ClassParameters, TrainingParameters, TaskReader, ABC):
             sweeps = [
                 Sweep.of(part.judge(), partial(self._models, part), advance) for part in parts
             ]
-        if not again:
-            return sweeps[0]
-        sweep = joined(sweeps, list(self._models(task)))
-        sweep.gain = self._gain_of_rows(task, parts, sweeps, sweep)
+        sweep = joined(sweeps, list(self._models(task))) if again else sweeps[0]
+        # Given rows judge the existing model itself, others copies of it that had fewer rows.
+        behind = Gain() if task.validation is not None else task.unseen.gain
+        sweep.gain = Gain().less(behind)
+        if again:
+            sweep.gain = self._gain_of_rows(task, parts, sweeps, sweep).less(behind)
         return sweep
 
     def _gain_of_rows(

@@ -15,6 +15,9 @@ Ints = npt.NDArray[np.intp]
 MOST_BLOCKS = 256
 """Blocks that rows are dealt to: sums over them are all that is kept of a model."""
 
+FEWER = 2 / 3
+"""Of the rows that train: what fewer of them cost tells what more are worth."""
+
 HALVINGS = 20
 """Divisions of the blocks into two halves, each of which chooses for the other."""
 
@@ -27,7 +30,7 @@ class Kept(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """Accuracy that the cheap model gains when all rows train it, and its standard error."""
+    """Accuracy that a model gains when all rows train it, and its standard error."""
 
     mean: float = 0.0
     error: float = 0.0
@@ -39,6 +42,10 @@ class Gain(NamedTuple):
         mean = float((more - fewer).sum() / total)
         error = float(np.sqrt(((more - fewer - mean * weight) ** 2).sum()) / total)
         return cls(factor * max(mean, 0.0), factor * error)
+
+    def less(self, other: Gain) -> Gain:
+        """What is gained on another model, which gains, too."""
+        return Gain(self.mean - other.mean, float(np.hypot(self.error, other.error)))
 
 
 def further(fewer: float, more: float, most: float = 1.0) -> float:

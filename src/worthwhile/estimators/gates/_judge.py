@@ -188,7 +188,8 @@ class Sweep:
     points : list of dict, what each model was trained with
     makers : list of functions that give its gate and cheap model
     gain : Gain
-        What cheap models of all rows are expected to be better by than those that were judged.
+        What cheap models of all rows are expected to be better by than those that were judged, less what the
+        existing model is better by than the copies of it that were.
     """
 
     judge: Judge | Pooled

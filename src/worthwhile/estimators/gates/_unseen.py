@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from worthwhile.core import links
 from worthwhile.estimators._shared.calibration import best_slope
 from worthwhile.estimators._shared.validation import split_rows
+from worthwhile.estimators.gates._drop import FEWER, Gain, further
 from worthwhile.estimators.priced.priced_model import PricedModel
 
 Floats = npt.NDArray[np.float64]
@@ -51,11 +52,14 @@ class Unseen:
         Whether the model knows the rows too well, and nothing could be done about it.
     how : str
         Where ``proba`` come from, in words.
+    gain : Gain
+        What the model is expected to be better by than these models: they had fewer rows.
     """
 
     proba: Floats | None = None
     seen: bool = False
     how: str = ""
+    gain: Gain = field(default_factory=Gain)
 
 
 def ask_unseen(existing: Any, X: Any, codes: Ints, said: Floats, seed: int) -> Unseen:
@@ -80,7 +84,7 @@ def ask_unseen(existing: Any, X: Any, codes: Ints, said: Floats, seed: int) -> U
             fresh.set_params(random_state=seed)
         if not _knows(fresh, X, codes, right, said, seed):
             return Unseen()
-        return Unseen(_out_of_fold(fresh, X, codes, said.shape[1], seed), how="out of fold")
+        return _out_of_fold(fresh, X, codes, said.shape[1], seed)
     except Exception:  # whatever a foreign model refuses: then it is not asked
         return Unseen(seen=right >= PERFECT)
 
@@ -174,15 +178,33 @@ def _knows(fresh: Any, X: Any, codes: Ints, right: float, said: Floats, seed: in
     return bool(gap > max(LEAST_GAP, 2 * np.sqrt(spread)) and here > outside + NEAR * gap)
 
 
-def _out_of_fold(fresh: Any, X: Any, codes: Ints, k: int, seed: int) -> Floats:
-    """Probabilities by copies trained without the row; scores become log-odds by one slope."""
-    # Many: a copy of few rows is worse than the model, and gates would look better than they are.
+def _out_of_fold(fresh: Any, X: Any, codes: Ints, k: int, seed: int) -> Unseen:
+    """Probabilities by copies trained without the row, and what the model is better by than copies.
+
+    Gates look better beside copies of fewer rows than beside the model. What two thirds of their rows
+    cost the copies tells what all rows add to the model, as it does for the cheap one.
+    """
+    # Many: the more folds, the less there is to guess.
     count = min(10 if len(X) < 5000 else 5, int(np.bincount(codes).max()))
-    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
-    method = "predict_proba" if hasattr(fresh, "predict_proba") else "decision_function"
+    folds = list(StratifiedKFold(count, shuffle=True, random_state=seed).split(codes, codes))
+    rng = np.random.default_rng([seed, 2])
+    thinned = [
+        (train[split_rows(len(train), 1 - FEWER, rng, codes[train])[0]], held)
+        for train, held in folds
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        told = np.asarray(cross_val_predict(fresh, X, codes, cv=folds, method=method), np.float64)
+        more, fewer = (_told(fresh, X, codes, k, cv) for cv in (folds, thinned))
+    right, before = ((np.argmax(told, axis=1) == codes) * 1.0 for told in (more, fewer))
+    share = 1 - 1 / count
+    gain = Gain.between(before, right, np.ones(len(codes)), further(FEWER * share, share))
+    return Unseen(more, how="out of fold", gain=gain)
+
+
+def _told(fresh: Any, X: Any, codes: Ints, k: int, folds: list[tuple[Ints, Ints]]) -> Floats:
+    """Probabilities by a copy for each fold; scores become log-odds by one slope."""
+    method = "predict_proba" if hasattr(fresh, "predict_proba") else "decision_function"
+    told = np.asarray(cross_val_predict(fresh, X, codes, cv=folds, method=method), np.float64)
     if method == "predict_proba":
         return told
     scores = told[:, None] if told.ndim == 1 else told

@@ -27,7 +27,7 @@ from worthwhile.estimators.gates._base import (
     GatedClassifier,
 )
 from worthwhile.estimators.gates._boosted import Chain, Duo, Iterate
-from worthwhile.estimators.gates._drop import Gain, further
+from worthwhile.estimators.gates._drop import FEWER, Gain, further
 from worthwhile.estimators.gates._judge import (
     MODELS_PER_GATE,
     Judge,
@@ -51,9 +51,6 @@ PROBED_STEPS: tuple[float, ...] = tuple(np.geomspace(0.5, 0.0003, 12).tolist())
 
 USUAL_STEP = 0.003
 """Gamma with which depths are compared."""
-
-FEWER = 2 / 3
-"""Of the rows that train in a sweep: what fewer of them cost tells what more are worth."""
 
 DEPTHS, COARSE_DEPTHS = (3, 5, 8), (3, 5)
 """Levels of splits that validation rows choose from."""

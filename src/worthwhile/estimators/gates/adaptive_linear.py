@@ -107,7 +107,8 @@ class AdaptiveLinearClassifier(GatedClassifier):
     out_of_fold : bool, default=True
         Whether a sweep asks copies of the existing model, trained on other folds of the rows, where
         it knows these rows already and can be trained again; bootstrapped forests speak out of
-        bag. Otherwise the model itself is asked.
+        bag. Otherwise the model itself is asked. What the model is better by than copies, which had
+        fewer rows, is told by copies of fewer still, and counts in what is expected to be lost.
     max_iter : int, default=50
         Alternations at most.
     random_state : int or RandomState, optional
