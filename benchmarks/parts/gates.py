@@ -62,16 +62,23 @@ those above, as the sets have no more. The SVM was not looked at before the last
   and two of MiniBooNE, which save 63, 82 and 78 % (26, 68 and 52 before). The rows above were run once, afterwards;
   with the rule of before the Letters had saved 31.2 % (forest and SVM) and MiniBooNE 58.5 %.
 
-The second and third draws were run once, after everything above was settled. Then one thing was changed, knowing them: in
-front of the SVM they had saved 30.0, 43.8 and 43.8 % at 0.81, 1.12 and 1.12 points, where 0.97, 0.91 and 0.46 were said. What
-the SVM says of its own rows is said by copies that had four fifths of them, and are worse than it is; beside them gates look
-better. Now other copies with two thirds of those rows tell what rows are worth to it, as they do for the cheap model, and what
-all rows add counts in what a gate is expected to lose. Tried on five draws of the Letters by other seeds (10 to 12): the SVM is
-better than its copies by 0.5 points on 2,500 rows and by 1.0 on 5,000, in the mean; 0.6 and 0.7 are said. The SVM's draws and
-heart's were then run once more, and nothing was changed after them. Forests speak out of bag, by trees that had as many rows as
-theirs: nothing changes for them.
+The second and third draws were run once, after everything above was settled. Then one thing was changed, knowing
+them: in front of the SVM they had saved 30.0, 43.8 and 43.8 % at 0.81, 1.12 and 1.12 points, where 0.97, 0.91 and
+0.46 were said. What the SVM says of its own rows is said by copies that had four fifths of them, and are worse than
+it is; beside them gates look better. Now other copies with two thirds of those rows tell what rows are worth to it,
+as they do for the cheap model, and what all rows add counts in what a gate is expected to lose. Tried on five draws
+of the Letters by other seeds (10 to 12): the SVM is better than its copies by 0.5 points on 2,500 rows (copies of
+nine tenths) and by 1.0 on 5,000, in the mean; 0.6 and 0.7 are said. The SVM's draws and heart's were then run
+again, and nothing was changed after them. Forests speak out of bag, by trees that had as many rows as theirs:
+nothing changes for them, and they were not run again.
 
-@@RESULT@@
+In the mean over three draws the gates save 35 % of the forest's bill on the Letters (the paper's: 31) at 0.2
+points, 58 % on Forest (32) at 0.1 and 79 % on MiniBooNE (63) at 0.4; one draw of Forest saves 0.2 points less than
+the paper and is half a point better than the forest. In front of the SVM the first two draws save 31 and 38 % (31)
+at 0.25 and 0.80 points, where 0.87 and 0.83 were said; the third, whose promise was furthest off, was not run
+again, for want of time. On heart the gates send every patient on and say why, but one: ADAPT-LIN in front of
+HistGradientBoosting saves 29 % and gets 2 patients of 90 more wrong than it. What was run again was run on another
+make of processor, beside other work.
 """
 
 
