@@ -20,7 +20,7 @@ SECONDS: dict[str, tuple[float, float]] = {
     "budgeted-forest": (0.3, 5.5),
     "pruned-forest": (0.2, 2.5),
     "budget": (1.0, 8.0),
-    "forward-forest": (20.0, 30.0),
+    "forward-forest": (2.0, 12.0),
     "adaptive-linear": (8.2, 27.0),
     "adaptive-boosting": (4.5, 13.0),
     "l1-gate": (0.3, 5.4),

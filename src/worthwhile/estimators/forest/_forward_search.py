@@ -36,8 +36,8 @@ TRIAL_ROWS, TRIAL_TREES = 4000, 24
 """Rows of the forests that say which kind suits a length, and their trees."""
 
 
-FREE = 0.25
-"""Share of the rows that a tree does not see, and votes on."""
+FREE, MORE_FREE, MANY_ROWS = 0.25, 0.5, 4000
+"""Share of the rows that a tree does not see, and votes on; of more rows a larger one will do."""
 
 
 class Search:
@@ -141,7 +141,7 @@ class Kinds:
             return Length(Trees.none(table.prior, table.n_outputs), votes, price)
         style = self.best(features)
         most = ROWS_PER_COLUMN * (len(features) + 1)
-        n_sample = sample_size(table.n_rows, most, FREE)
+        n_sample = sample_size(table.n_rows, most, FREE if table.n_rows <= MANY_ROWS else MORE_FREE)
         trees, votes = table.ensemble(features, style, self._n_trees, n_sample, self._seed)
         return Length(trees, votes, price)
 

@@ -69,7 +69,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         Prices of the features; None means 1 each. What costs nothing is used from the start.
     price_power : float, default=1.0
         Gains are divided by the price to this power: 0 looks at the gain alone.
-    n_trees : int, default=100
+    n_trees : int, default=64
         Trees of a forest.
     n_search_trees : int, default=20
         Trees of the forests that say what a feature adds.
@@ -101,7 +101,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
     Lists longer than 12 have a forest for every length that is a quarter longer than the one before:
     of forests with the best cuts and with random ones, and with leaves of several sizes, the kind
     with the most right answers by trees that did not see a row. Every tree sees three quarters of the
-    rows, as codes of up to 255 values a feature; of more than some thousand, those on few features see fewer.
+    rows (half of more than 4,000), as codes of up to 255 values a feature; on few features it sees fewer.
     A row pays for what its paths read, which may be less than the list.
 
     With exits, at most ten lengths have a stage, with half of their trees; all stages so far vote,
@@ -146,7 +146,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
     _: KW_ONLY
     worth: float | None = None
     price_power: float = 1.0
-    n_trees: int = 100
+    n_trees: int = 64
     n_search_trees: int = 20
     random_state: Any = None
 
