@@ -186,6 +186,20 @@ def test_what_an_attempt_left_running_ends_when_the_next_one_begins(client, tmp_
         assert isinstance(task.exception(timeout=10), MeshError)
 
 
+def test_the_only_worker_is_waited_for_until_it_is_started_again(at_round, tmp_path):
+    how = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(**how) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        model = regressor(n_rounds=20)
+        victim = client.submit(os.getpid, pure=False).result(timeout=MOST)
+        at_round(3, lambda: os.kill(victim, signal.SIGKILL))
+        fitted = within(MOST, lambda: fit(client, model, restarts=1))
+        assert content(fitted, tmp_path) == expected(model, tmp_path)
+        assert client.submit(os.getpid, pure=False).result(timeout=MOST) != victim
+
+
 @pytest.mark.slow
 def test_twenty_kills_at_random_moments(client, tmp_path):
     rng, model = np.random.default_rng(0), regressor(n_rounds=40)

@@ -62,8 +62,9 @@ class Loss(ABC):
     """Leaves hold this quantile of what scores lack of the targets, where a loss asks for it."""
 
     def __init__(self, y: Floats, weight: Floats = _NOTHING) -> None:
-        self.y = np.ascontiguousarray(y, dtype=np.float64)
-        self.weight = np.ascontiguousarray(weight, dtype=np.float64)
+        # Kernels are compiled for arrays that may be written to; a frame lends others.
+        self.y = np.require(y, np.float64, ("C", "W"))
+        self.weight = np.require(weight, np.float64, ("C", "W"))
         self.join(ALONE)
 
     def join(self, collective: Collective) -> None:
