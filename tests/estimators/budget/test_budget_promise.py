@@ -83,8 +83,16 @@ def test_confidence_widens_the_bound():
         BudgetClassifier(costs=PRICES, n_trees=4, confidence=c, random_state=0).fit(X, y).frontier_
         for c in (0.5, 0.99)
     ]
-    assert (found[0]["bound"] == found[0]["cost"]).all()
+    np.testing.assert_allclose(found[0]["bound"], found[0]["cost"], rtol=0, atol=1e-9)
     assert (found[1]["bound"] - found[1]["cost"] > 2.3 * found[1]["cost_error"] - 1e-12).all()
+
+
+def test_a_budget_of_just_the_bound_of_a_line_is_enough_for_it():
+    model = BudgetClassifier(costs=PRICES, n_trees=4, random_state=0).fit(*loans(200, 0))
+    bound, score = (model.frontier_[name].to_numpy() for name in ("bound", "score"))
+    better = np.flatnonzero((score > score[0]) & (bound == np.maximum.accumulate(bound)))
+    assert len(better) > 2
+    assert [model.at(budget=bound[line]).point_ for line in better] == better.tolist()
 
 
 # The pieces -------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,25 @@ def test_without_folds_all_is_the_last_line():
     dear = model.fit(X, y).at(stage=model.n_stages_ - 1)
     assert (dear.cost(X) == 78).all()
     assert dear.acquired(X).all()
+
+
+def test_a_budget_of_the_price_of_everything_allows_everything():
+    """Three tenths are no float: what all rows pay is the amount of money all the same."""
+    X, y = votes(60, 0, d=6)
+    model = BudgetClassifier(costs=[0.1] * 6, n_trees=4, cross_validated=False, random_state=0)
+    model = model.fit(X, y)
+    assert (model.at(stage=model.n_stages_ - 1).cost(X) == 0.6).all()
+    assert model.frontier_["bound"].iloc[-1] == 0.6
+    assert model.at(budget=0.6).point_ == model.n_stages_ - 1
+
+
+@pytest.mark.parametrize(("n", "apart"), [(600, False), (1090, False), (1100, True), (1500, True)])
+def test_hardly_any_rows_that_are_left_judge_nothing(monkeypatch, n, apart):
+    monkeypatch.setattr(_induction, "ROWS", 600)
+    own, fresh = _induction._deal(SimpleNamespace(n_pool=n, n_rows=n), 0, 600)
+    assert len(own) == 600
+    assert np.array_equal(own, fresh) != apart
+    assert not apart or not set(own) & set(fresh)
 
 
 def test_where_one_column_says_all_nobody_buys_the_rest():

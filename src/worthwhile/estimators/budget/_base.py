@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from worthwhile._progress import progress
 from worthwhile.columns.table import dense
 from worthwhile.core.threads import Threads, count_threads
-from worthwhile.costs import Costs, as_float, as_floats, budget_quanta
+from worthwhile.costs import QUANTA_PER_UNIT, Costs, as_float, as_floats, budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators._shared.promises import bought_values
@@ -56,6 +56,15 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
 }
 """Of the parameters that both have."""
+
+
+def _budgets_for(bounds: Floats) -> Floats:
+    """The least budgets that bills keep to which stay below these amounts: whole quanta, rounded up.
+
+    Budgets are rounded down: one of an amount with more digits would not allow it.
+    """
+    quanta = np.rint(bounds * QUANTA_PER_UNIT)  # a product may be off by its last bit
+    return as_floats(quanta + (as_floats(quanta) < bounds))
 
 
 @dataclass(eq=False, repr=False)
@@ -121,12 +130,12 @@ class BudgetModel(TrainingParameters, CostAware):
         ):
             self._calibration, self.calibration_ = self._training.calibration()
         fitted = self._training.solve(payoff, threads, self._calibration is not None)
-        said = fitted.promise
+        said, sure = fitted.promise, NormalDist().inv_cdf(self.confidence)
         self.frontier_ = pd.DataFrame(
             {
                 "cost": said.bill,
                 "cost_error": said.bill_error,
-                "bound": said.bill + NormalDist().inv_cdf(self.confidence) * said.bill_error,
+                "bound": _budgets_for(said.bill + sure * said.bill_error),
                 "score": said.score,
                 "score_error": said.score_error,
                 "rate": fitted.library.rate,

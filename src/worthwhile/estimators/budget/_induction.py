@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 ROWS, MORE_ROWS = 4000, 8000
 """Rows on which choices are made, and others to judge them by, where there are more; of few nodes more."""
 
+LEAST_JUDGES = 500
+"""Fewer rows than that judge nothing: then those judge that choices are made on."""
+
 EDGES = 24
 """Edges of a node at most; the empty set has one to every other."""
 
@@ -254,16 +257,16 @@ class Induction:
 def _deal(table: Table, seed: int, most: int) -> tuple[Array, Array]:
     """Rows to make choices on, ``most`` of them, and others to judge them by: those held out, or any that are left.
 
-    Where none are, they judge themselves.
+    Where hardly any are, they judge themselves.
     """
     order = np.random.default_rng(seed).permutation(table.n_pool)
-    most = max(
-        min(most, len(order) - ROWS), ROWS
-    )  # some are left to judge by, before there are more
+    # Some are left to judge by, before there are more.
+    most = max(min(most, len(order) - ROWS), ROWS)
     own = np.sort(order[:most])
     if table.n_pool < table.n_rows:
         return own, np.arange(table.n_pool, table.n_rows)
-    return own, np.sort(order[most : most + ROWS]) if len(order) > most else own
+    rest = order[most : most + ROWS]
+    return own, np.sort(rest) if len(rest) >= LEAST_JUDGES else own
 
 
 def _stack(cells: Any) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
+from worthwhile.costs import QUANTA_PER_UNIT, as_floats
 from worthwhile.estimators.budget._induction import Points, Seen
 
 Array = npt.NDArray[Any]
@@ -89,8 +90,10 @@ def promise(
     groups = np.repeat(np.arange(len(judged)), [len(seen.weight) for _, seen in judged])
     extra, error = _mean(surplus, weight, groups)
     bill = np.clip(points.bill + extra, *bounds)
-    error = np.where(bounds[0] == bounds[1], 0.0, error)
-    return Promise(bill, error, *_mean(score, weight, groups))
+    # What all rows pay alike is an amount of money: a budget of just so much has to allow it.
+    alike = bounds[0] == bounds[1]
+    bill = np.where(alike, as_floats(np.rint(bill * QUANTA_PER_UNIT)), bill)
+    return Promise(bill, np.where(alike, 0.0, error), *_mean(score, weight, groups))
 
 
 def _between(bill: Floats, points: Points, seen: Seen) -> tuple[Floats, Floats]:
