@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tests.distributed.test_equality import N, regressor
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-from worthwhile.dask import DaskGreedyMiserRegressor, _base  # noqa: E402
+from worthwhile.dask import DaskGreedyMiserRegressor, _base, _gang  # noqa: E402
 from worthwhile.dask._gang import Gang, Lost, workers_of  # noqa: E402
 from worthwhile.distributed import MeshError  # noqa: E402
 
@@ -198,6 +199,15 @@ def test_the_only_worker_is_waited_for_until_it_is_started_again(at_round, tmp_p
         fitted = within(MOST, lambda: fit(client, model, restarts=1))
         assert content(fitted, tmp_path) == expected(model, tmp_path)
         assert client.submit(os.getpid, pure=False).result(timeout=MOST) != victim
+
+
+def test_a_scheduler_that_does_not_answer_ends_an_attempt_not_the_fit(monkeypatch):
+    def busy(client):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(_gang, "workers_of", busy)
+    with pytest.raises(Lost, match=r"scheduler does not answer \(timed out\)"):
+        Gang(SimpleNamespace(), None, 1.0, 0)._attempt(0)
 
 
 @pytest.mark.slow

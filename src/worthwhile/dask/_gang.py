@@ -136,7 +136,8 @@ class Gang:
         return {address: known[address]["nthreads"] for address in sorted(known)}
 
     def _attempt(self, number: int) -> Any:
-        wait_for_a_worker(self._client, self._timeout)  # the only one may be started again
+        if not self._workers():  # the only one may be started again
+            wait_for_a_worker(self._client, self._timeout)
         there = {w: n for w, n in self._workers().items() if w not in self._silent}
         if not there:
             raise Lost("no worker answers.")
