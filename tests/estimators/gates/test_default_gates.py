@@ -184,11 +184,10 @@ def test_the_existing_models_own_rows_count_where_copies_of_it_were_judged(judge
     model = L1GateClassifier(SVC(gamma=0.2, C=10).fit(X, y), max_drop=0.05, random_state=0)
     given = judged_by == "rows given"
     model.fit(X, y, **({"validation": _rows(1500, seed=5)} if given else {}))
-    assert model._swept[0].gain == (Gain() if given else Gain(-0.4, 0.01))
-    cautious, bold = (
-        replace(model._swept[0], gain=gain).cheapest(0.05) for gain in (Gain(-0.4), Gain())
-    )
-    assert model._swept[0].verdicts[cautious.model].cost > model._swept[0].verdicts[bold.model].cost
+    sweep, _ = model._swept
+    assert sweep.gain == (Gain() if given else Gain(-0.4, 0.01))
+    cautious, bold = (replace(sweep, gain=gain).cheapest(0.05) for gain in (Gain(-0.4), Gain()))
+    assert sweep.verdicts[cautious.model].cost > sweep.verdicts[bold.model].cost
 
 
 def test_rows_that_the_model_has_not_seen_are_taken_as_they_are():

@@ -109,19 +109,13 @@ class Table:
     ) -> None:  # fmt: skip
         self.bins: Bins = find_bins(X, np.empty(0, dtype=np.int64), threads)
         self.codes = np.zeros((X.shape[1], len(X)), dtype=np.uint8)
-        missing = self.bins.count[:]
-        threads.run(
-            X.shape[1],
-            lambda f: encode(
-                np.array(
-                    X[:, f]
-                ),  # a view may be read-only, for which a kernel would be compiled anew
-                self.bins.thresholds[f],
-                int(missing[f]),
-                1,
-                self.codes[f],
-            ),
-        )
+
+        def encoded(f: int) -> None:
+            # A view may be read-only, for which a kernel would be compiled anew.
+            values, missing = np.array(X[:, f]), int(self.bins.count[f])
+            encode(values, self.bins.thresholds[f], missing, 1, self.codes[f])
+
+        threads.run(X.shape[1], encoded)
         self.missing = np.where(self.bins.missing, self.bins.count, -1)
         self.slot = np.ascontiguousarray(slot, dtype=np.int32)
         self.weight, self.n_outputs = weight, n_outputs

@@ -55,7 +55,7 @@ LARGEST, LARGEST_COLUMNS = 3, 30
 """Elsewhere on so many of the largest sets, from so many columns on, up to 5,000 rows; on one with few rows."""
 
 LEAST_TO_BOOST = 50
-"""Rows of a class, if those trees are to say anything."""
+"""Rows for each class, in the mean, if those trees are to say anything."""
 
 SINGLES = 6
 """Single purchases that are nodes of their own."""
