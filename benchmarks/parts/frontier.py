@@ -6,7 +6,8 @@ Sixteen public cases. AUC is the mean test accuracy over 60 budgets, evenly spac
 of the price of everything; at each budget the model with the best validation accuracy among those whose mean
 validation bill fits (the most frequent class is free). "Any peer" chooses among all models of all peers; "mixed" puts
 every budget on the hull of the validation points, two models and a share. Bills are exact and by row. ``--keep`` holds
-what was run, split by split: a run may be done in pieces, and the page shows what is there.
+what was run, split by split: a run may be done in pieces, and the page shows what is there. The peers of heart, Pima,
+ionosphere and MiniBooNE are in ``frontier_peers.jsonl``: a copy of it is a FILE to begin with.
 """
 
 from __future__ import annotations
