@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from worthwhile.core.compile import kernel
 from worthwhile.core.forest.bagged_trees import Rows, leaf_of
 
@@ -43,9 +45,10 @@ def fill_means(data, feature, cut, child, root, start, held, share, weight, valu
             continue
         leaf, total = child[node], 0.0
         for entry in range(start[leaf], start[leaf + 1]):
-            total += share[entry]
+            total += np.float64(share[entry])
         for k in range(n_outputs):
             value[node, k] = 0.0
         for entry in range(start[leaf], start[leaf + 1]):
             # Shares were rounded: those of classes add up to 1 again.
-            value[node, held[entry]] = share[entry] / total if n_outputs > 1 else share[entry]
+            own = np.float64(share[entry])
+            value[node, held[entry]] = own / total if n_outputs > 1 else own
