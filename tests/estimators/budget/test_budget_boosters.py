@@ -11,7 +11,7 @@ import worthwhile
 from worthwhile import BudgetClassifier, BudgetRegressor, Costs
 from worthwhile.core.threads import Threads
 from worthwhile.estimators._shared.coded_forests import STYLES, Table
-from worthwhile.estimators.budget import _boosters, _fit
+from worthwhile.estimators.budget import _boosters, _fit, _nodes
 from worthwhile.estimators.budget._boosters import order_of_use, sets_to_boost, with_boosters
 from worthwhile.estimators.budget._forests import Shape
 from worthwhile.estimators.budget._payoff import Classes
@@ -149,6 +149,25 @@ def test_numbers_have_boosters_too(fewer):
     rich = model.at(stage=model.n_stages_ - 1)
     new, wanted = rows_of(500, seed=9)
     assert rich.score(new, wanted) > 0.4
+
+
+def test_where_rows_are_many_and_sets_few_all_may_have_boosters(fewer, monkeypatch):
+    X, total = rows_of(400)
+    groups = {"call": {"fee": 2.0, "features": list(range(1, 16))}}
+    costs = Costs([0.0] * 16, groups=groups)
+    seen = []
+
+    def with_boosters(table, payoff, columns, forest, votes, shape):
+        seen.append(columns)
+        return forest, votes
+
+    monkeypatch.setattr(_nodes, "with_boosters", with_boosters)
+    model = BudgetClassifier(costs=costs, n_trees=6, cross_validated=False, random_state=0)
+    model.fit(X, total > 0)
+    assert sorted(seen) == [[0], list(range(16))]
+    seen.clear()
+    model.fit(X[:90], total[:90] > 0)
+    assert seen == []
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])

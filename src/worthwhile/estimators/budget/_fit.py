@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,7 @@ MORE_TREES = 3
 
 BOOSTED_ROWS, BOOSTED_COLUMNS = 2500, 60
 """From so many rows and columns on, where prices differ, trees that correct one another are tried on wide sets, and say
-how lists go on."""
+how lists go on; from so many rows on also on all sets, where those are few."""
 
 LARGEST, LARGEST_COLUMNS = 3, 30
 """Elsewhere on so many of the largest sets, from so many columns on, up to 5,000 rows; on one with few rows."""
@@ -178,7 +178,7 @@ class Workshop:
             sets.setdefault(split[0])
         prior = np.broadcast_to(table.prior, (table.n_rows, table.n_outputs))
         found = [Node(frozenset(), no_trees(), prior)]
-        boosted = sets_to_boost(lists, shape)
+        boosted = sets_to_boost(lists, shape) if every is None else _all_if_many_rows(sets, table)
         found += grow_nodes(table, payoff, [s for s in sets if s], shape, threads, boosted)
         chains = [[node for node in found if node.columns in order] for order in lists]
         if split is not None:
@@ -229,6 +229,12 @@ def _largest_to_boost(table: Table, shop: Shop) -> int:
     if table.n_rows <= FEW_ROWS:
         return int(table.n_rows >= LEAST_TO_BOOST * table.n_outputs)
     return LARGEST if table.n_rows <= MOST_ROWS and shop.n >= LARGEST_COLUMNS else 0
+
+
+def _all_if_many_rows(sets: Collection[Columns], table: Table) -> set[Columns]:
+    """Every set that something is bought in, where rows are many: few sets cost little, and each says who goes on."""
+    enough = table.n_rows >= max(BOOSTED_ROWS, LEAST_TO_BOOST * table.n_outputs)
+    return {columns for columns in sets if columns} if enough else set()
 
 
 def _judged(
