@@ -118,10 +118,15 @@ class Split:
                 for who in (*self.peers, "any peer")
             }  # fmt: skip
 
-    def price_of_near_best(self, how: str, who: str) -> float:
-        """Budget, as a share of the price of everything, that nearly reaches the peers' best accuracy; 1 if none."""
-        curve, goal = self.curves[how][who], WITHIN * float(self.curves[how]["any peer"].max())
-        return float(SHARES[np.argmax(curve >= goal)]) if curve.max() >= goal else 1.0
+
+def prices_of_near_best(curves: dict[str, Any]) -> tuple[float, float]:
+    """Shares of the whole price at which any peer and ours come near the peers' best accuracy; 1 if never."""
+    goal = WITHIN * float(curves["any peer"].max())
+    theirs, mine = (
+        float(SHARES[np.argmax(curves[who] >= goal)]) if curves[who].max() >= goal else 1.0
+        for who in ("any peer", "ours")
+    )
+    return theirs, mine
 
 
 def clearly_below(ours: Models, mine: Any, theirs: Models, other: Any) -> bool:
@@ -158,12 +163,13 @@ def page(results: dict[tuple[str, str], list[Split]], given: Any) -> str:
         [f"{c:.4f}" if isinstance(c, float) and i < 9 else c for i, c in enumerate(line)]
         for line in table
     ]
-    ratios = [[line[i] for line in near] for i in (3, 6)]
-    headline = best_and_typical([line[0] for line in near], ratios[0]) + "\n"
-    near.append(["mean", "", "", mean(ratios[0]), "", "", mean(ratios[1]), "", "", "", ""])
+    ratios = {i: [line[i] for line in near] for i in (3, 4, 7, 8)}
+    headline = best_and_typical([line[0] for line in near], ratios[3]) + "\n"
+    near.append(["mean", *(mean(ratios[i]) if i in ratios else "" for i in range(1, 13))])
     more = [
-        "case", "any peer", "ours", "ratio", "any peer, mixed", "ours, mixed", "ratio, mixed", "clearly below any peer",
-        "below a single peer", "mixed, below any peer", "mixed, below a single peer",
+        "case", "any peer", "ours", "ratio", "split by split", "any peer, mixed", "ours, mixed", "ratio, mixed",
+        "split by split, mixed", "clearly below any peer", "below a single peer", "mixed, below any peer",
+        "mixed, below a single peer",
     ]  # fmt: skip
     return (
         f"# The frontier, against peers\n\n`python -m benchmarks.parts.frontier --data FOLDER --keep FILE`, "
@@ -183,13 +189,20 @@ def best_and_typical(cases: list[str], ratios: list[float]) -> str:
 
 
 def near_best(splits: list[Split]) -> list[float]:
-    """Shares of the whole price for nearly the peers' best accuracy, and their ratio, of one model and mixed."""
+    """Shares of the whole price for nearly the peers' best accuracy, of one model and mixed.
+
+    Those of any peer and of ours by the mean curves of all splits, their ratio, and the ratio of means over
+    splits, each with a best accuracy of its own.
+    """
     found = []
     for how in ("one", "mixed"):
-        theirs, mine = (
-            mean(s.price_of_near_best(how, who) for s in splits) for who in ("any peer", "ours")
-        )
-        found += [theirs, mine, mine / theirs]
+        curves = {
+            who: np.mean([s.curves[how][who] for s in splits], axis=0)
+            for who in ("any peer", "ours")
+        }
+        theirs, mine = prices_of_near_best(curves)
+        apart = np.mean([prices_of_near_best(s.curves[how]) for s in splits], axis=0)
+        found += [theirs, mine, mine / theirs, float(apart[1] / apart[0])]
     return found
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import base64
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.parts._frontier_cases import Case
-from benchmarks.parts._frontier_page import Models, best_and_typical, clearly_below
+from benchmarks.parts._frontier_page import (
+    SHARES,
+    Models,
+    best_and_typical,
+    clearly_below,
+    near_best,
+)
 from worthwhile import Costs
 
 Y = np.arange(100) % 2
@@ -54,3 +61,18 @@ def test_the_headline_has_the_typical_the_best_and_the_worst_case():
     assert "0.85 of their money in the typical case" in said
     assert "0.5 of it on b, the best" in said
     assert "3 of it on a, the worst" in said
+
+
+def test_nearly_the_best_is_priced_by_mean_curves_and_split_by_split():
+    """One split never comes near its own best, as few test rows may have it; in the mean of both, ours does."""
+    steps = np.arange(60)
+    theirs = [np.where(steps < 40, 0.5, best) for best in (0.90, 0.80)]
+    ours = [np.where(steps < 20, 0.5, best) for best in (0.88, 0.82)]
+    splits = [
+        SimpleNamespace(curves={how: {"any peer": a, "ours": b} for how in ("one", "mixed")})
+        for a, b in zip(theirs, ours, strict=True)
+    ]
+    found = near_best(splits)
+    assert found[:3] == pytest.approx([SHARES[40], SHARES[20], SHARES[20] / SHARES[40]])
+    assert found[3] == pytest.approx((1 + SHARES[20]) / 2 / SHARES[40])
+    assert found[4:] == found[:4]
