@@ -152,6 +152,7 @@ def test_numbers_have_boosters_too(fewer):
 
 
 def test_where_rows_are_many_and_sets_few_all_may_have_boosters(fewer, monkeypatch):
+    monkeypatch.setattr(_fit, "MOST_ROWS", 300)
     X, total = rows_of(400)
     groups = {"call": {"fee": 2.0, "features": list(range(1, 16))}}
     costs = Costs([0.0] * 16, groups=groups)
@@ -166,7 +167,7 @@ def test_where_rows_are_many_and_sets_few_all_may_have_boosters(fewer, monkeypat
     model.fit(X, total > 0)
     assert sorted(seen) == [[0], list(range(16))]
     seen.clear()
-    model.fit(X[:90], total[:90] > 0)
+    model.fit(X[:290], total[:290] > 0)
     assert seen == []
 
 

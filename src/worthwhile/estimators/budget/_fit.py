@@ -49,7 +49,7 @@ MORE_TREES = 3
 
 BOOSTED_ROWS, BOOSTED_COLUMNS = 2500, 60
 """From so many rows and columns on, where prices differ, trees that correct one another are tried on wide sets, and say
-how lists go on; from so many rows on also on all sets, where those are few."""
+how lists go on."""
 
 LARGEST, LARGEST_COLUMNS = 3, 30
 """Elsewhere on so many of the largest sets, from so many columns on, up to 5,000 rows; on one with few rows."""
@@ -233,7 +233,7 @@ def _largest_to_boost(table: Table, shop: Shop) -> int:
 
 def _all_if_many_rows(sets: Collection[Columns], table: Table) -> set[Columns]:
     """Every set that something is bought in, where rows are many: few sets cost little, and each says who goes on."""
-    enough = table.n_rows >= max(BOOSTED_ROWS, LEAST_TO_BOOST * table.n_outputs)
+    enough = table.n_rows > max(MOST_ROWS, LEAST_TO_BOOST * table.n_outputs)
     return {columns for columns in sets if columns} if enough else set()
 
 
