@@ -28,6 +28,8 @@ from worthwhile.distributed import Listener, Mesh, Shard, plan_fit, train
 AXES: dict[str, tuple[Any, ...]] = {
     "loss": (
         "squared",
+        "absolute",
+        "quantile",
         "poisson",
         "tweedie",
         "lambdarank",
@@ -74,7 +76,8 @@ def data(case: dict[str, Any], n: int) -> tuple[pd.DataFrame, Any, Any]:
     if case["missing"]:
         X[["a", "c", "e"]] = X[["a", "c", "e"]].mask(rng.random((n, 3)) < 0.1)
     y = {
-        "squared": signal, "poisson": np.floor(np.clip(signal, 0, None)), "tweedie": np.clip(signal, 0, None),
+        "squared": signal, "absolute": signal, "quantile": np.round(signal),
+        "poisson": np.floor(np.clip(signal, 0, None)), "tweedie": np.clip(signal, 0, None),
         "two classes": np.where(signal > 0.7, "yes", "no"),
     }.get(case["loss"], np.digitize(signal, [0.0, 1.0]))  # fmt: skip
     weight = None
@@ -99,7 +102,7 @@ def model_of(case: dict[str, Any]) -> GreedyMiserClassifier | GreedyMiserRegress
         "lam": 0.002, "costs": costs, "n_rounds": 3, "max_depth": 3, "penalty": case["penalty"], "random_state": 1,
         "subsample": case["subsample"], "validation_fraction": case["held"],
     }  # fmt: skip
-    if case["loss"] in ("squared", "poisson", "tweedie", "lambdarank"):
+    if case["loss"] in ("squared", "absolute", "quantile", "poisson", "tweedie", "lambdarank"):
         return GreedyMiserRegressor(loss=case["loss"], **how)
     return GreedyMiserClassifier(
         leaves="scalar" if case["loss"] == "three trees" else "vector", **how

@@ -14,6 +14,7 @@ from sklearn.base import clone, is_regressor
 import worthwhile
 from tests.distributed.ranks import content, local, table
 from tests.distributed.test_equality import (
+    Huber,
     N,
     classifier,
     fees,
@@ -178,6 +179,15 @@ def test_rankings_of_whole_queries(client, tmp_path):
     assert fitted.trace_["validation_loss"].notna().all()
 
 
+def test_medians_and_a_loss_of_ones_own(client, tmp_path):
+    X, y, _ = table(0, N, "missing")
+    parts = da.from_array(X, chunks=(11_000, 6))
+    for loss in ("absolute", Huber()):
+        model = regressor(loss=loss)
+        fitted = on_dask(model, client).fit(parts, y)
+        assert content(fitted, tmp_path) == content(local(model, X, y), tmp_path)
+
+
 def test_partitions_that_a_filter_left_empty(client, tmp_path):
     X, y = frame(2)
     X["g"], X["row"] = y, np.arange(N)
@@ -250,8 +260,8 @@ def test_parameters_clone_and_pickle(client):
 def test_what_is_not_there_is_refused_by_name(client):
     X, y, _ = table(0, 100)
     model, X = on_dask(regressor(), client), da.from_array(X)
-    with pytest.raises(NotImplementedError, match="loss='quantile' is not there for training"):
-        on_dask(regressor(loss="quantile"), client).fit(X, y)
+    with pytest.raises(NotImplementedError, match="lam='auto' is not there for training"):
+        on_dask(regressor(lam="auto"), client).fit(X, y)
     with pytest.raises(TypeError, match="qid was given: DaskGreedyMiserClassifier knows no"):
         on_dask(classifier(), client).fit(X, two(y), qid=y)
     with pytest.raises(TypeError, match="in validation, X is a Array: give a table"):
@@ -310,7 +320,18 @@ def test_every_estimator_names_the_class_to_use(name):
                 model.fit(**how) if how else model.fit(X, np.zeros(10))
 
 
-def test_comparisons_take_tables_in_memory():
+@pytest.mark.parametrize("name", ["GreedyMiserClassifier", "SubmodularTreeRegressor"])
+def test_a_grid_is_found_on_tables_in_memory(name):
+    X = da.zeros((10, 2))
+    for model in (make(name), getattr(worthwhile.dask, f"Dask{name}")()):
+        with pytest.raises(TypeError, match=r"X is a Dask Array, and .* takes tables in memory"):
+            model.trade_off_grid(X, np.zeros(10))
+
+
+def test_searches_and_comparisons_take_tables_in_memory():
+    search = worthwhile.BudgetSearchCV(DaskGreedyMiserRegressor(), budget=3)
+    with pytest.raises(TypeError, match=r"BudgetSearchCV takes tables .*DaskGreedyMiserRegressor"):
+        search.fit(dd.from_pandas(pd.DataFrame(np.zeros((10, 2)))), np.zeros(10))
     with pytest.raises(TypeError, match=r"compare takes tables in memory: train"):
         worthwhile.compare(da.zeros((10, 2)), np.zeros(10))
 

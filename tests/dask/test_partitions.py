@@ -103,6 +103,17 @@ def test_partitions_with_categories_of_their_own(client, tmp_path):
         assert content(fitted, tmp_path) == expected
 
 
+def test_ordered_categories_that_differ_are_refused_by_name(client):
+    """As Dask itself does, which does not say which column it is."""
+    X, y = frame()
+    text = pd.cut(X["c"], 3, labels=["low", "mid", "high"])
+    other = text[1_000:].cat.reorder_categories(["high", "mid", "low"], ordered=True)
+    parts = parts_of(X[:1_000].assign(c=text[:1_000]), X[1_000:].assign(c=other))
+    for model in (on_dask(regressor(), client), DaskSubmodularTreeRegressor(client=client)):
+        with pytest.raises(ValueError, match="column 'c' of X is an ordered category whose levels"):
+            model.fit(parts, y)
+
+
 def test_arrays_whose_blocks_are_of_unknown_size(client, tmp_path):
     X, y = frame()
     parts = dd.from_pandas(X, npartitions=3)

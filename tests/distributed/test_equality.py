@@ -52,6 +52,21 @@ def counts(signal):
     return np.floor(np.clip(signal, 0, None))
 
 
+class Huber:
+    """Squares near, absolute errors far away; it does not know what to do with no rows."""
+
+    def value(self, y, score):
+        off = np.abs(y - score)
+        assert len(y)
+        return np.where(off < 1, off**2 / 2, off - 0.5)
+
+    def gradient(self, y, score):
+        return np.clip(score - y, -1, 1)
+
+    def curvature(self, y, score):
+        return np.ones_like(y)
+
+
 CASES = {
     "regression": (regressor(), numbers, 2, {}),
     "all defaults": (GreedyMiserRegressor(n_rounds=3), numbers, 3, {}),
@@ -67,6 +82,12 @@ CASES = {
     "a sample with weights": (regressor(subsample=0.4, random_state=1), numbers, 2, {"weights": True}),
     "counts": (regressor(loss="poisson"), counts, 2, {}),
     "amounts": (regressor(loss="tweedie"), counts, 3, {}),
+    "medians": (regressor(loss="absolute"), numbers, 3, {"kinds": "missing"}),
+    "medians of whole numbers": (regressor(loss="absolute", max_depth=0), counts, 3, {"weights": True}),
+    "a quantile": (regressor(loss="quantile", quantile=0.2), numbers, 2, {"weights": True}),
+    "a quantile of a sample": (regressor(loss="quantile", subsample=0.3, random_state=1), counts, 5, {}),
+    "a loss of one's own": (regressor(loss=Huber(), preset="paper"), numbers, 5, {"weights": True}),
+    "its best constant": (regressor(loss=Huber()), numbers, 3, {}),
     "noise": (regressor(split_noise=1.0, random_state=2), numbers, 3, {"weights": True}),
     "as the authors": (regressor(preset="authors"), numbers, 2, {}),
     "best in accuracy": (classifier(scoring="accuracy", validation_fraction=0.3, random_state=0), three, 2, {}),
@@ -162,7 +183,7 @@ def test_a_replay_that_differs_would_be_seen(tmp_path):
     ("how", "name"),
     [
         ({"lam": "auto"}, "lam='auto'"), ({"warm_start": True}, "warm_start=True"),
-        ({"loss": "quantile"}, "loss='quantile'"), ({"loss": "absolute"}, "loss='absolute'"),
+        ({"errors": 2.0}, "errors"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_refused_by_name(how, name):

@@ -357,8 +357,13 @@ def _learn_column(parts: list[Any], label: Any, said: str | None) -> tuple[Colum
 
 def joined(parts: list[Any]) -> Any:
     """Partitions of a column one after the other; categories stay such."""
-    kinds = {str(part.dtype) for part in parts}
-    if kinds == {"category"} and len({part.dtype for part in parts}) > 1:
+    kinds = {part.dtype for part in parts}
+    if len(kinds) > 1 and {str(kind) for kind in kinds} == {"category"}:
+        if any(kind.ordered for kind in kinds):
+            raise ValueError(
+                f"column {parts[0].name!r} of X is an ordered category whose levels differ between partitions: give "
+                "all of them the same ones, with cat.set_categories."
+            )
         return pd.Series(union_categoricals(parts))
     return pd.concat(parts, ignore_index=True)
 

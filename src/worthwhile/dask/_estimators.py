@@ -30,8 +30,8 @@ class DaskGreedyMiserRegressor(TrainsOnShares, GreedyMiserRegressor):
 
     Notes
     -----
-    Not there: ``lam="auto"``, ``warm_start``, the losses "absolute" and "quantile" and losses of one's own,
-    ``calibrate``, ``errors``. They are refused. Targets, weights and queries, one number per row each, pass
+    Not there: ``lam="auto"``, ``warm_start``, ``calibrate``, ``errors``. They are refused. A loss of one's own is
+    asked about the rows of each worker apart. Targets, weights and queries, one number per row each, pass
     through the client; features do not. With ``loss="lambdarank"`` no query is cut; where queries come in
     pieces all over the table one worker trains alone: sort the rows by query.
 

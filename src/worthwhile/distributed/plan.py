@@ -26,9 +26,6 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Miser = GreedyMiserRegressor | GreedyMiserClassifier
 
-LOSSES = ("squared", "auto", "logistic", "multinomial", "poisson", "tweedie", "lambdarank")
-"""Losses that ranks can train on together."""
-
 
 @dataclass(frozen=True)
 class Part:
@@ -102,19 +99,18 @@ def _joined(parts: list[Part]) -> Part:
 
 def refuse_what_is_not_there(model: Miser) -> None:
     """Refuse what only a local fit can do, before any work."""
-    loss = model.loss if isinstance(model.loss, str) else "an object"
     wrong = {
         "lam='auto'": isinstance(model.lam, str),
         "warm_start=True": model.warm_start,
-        f"loss={loss!r}": loss not in LOSSES,
         "calibrate": bool(getattr(model, "calibrate", None)),
         "errors": getattr(model, "errors", None) is not None,
     }
     for name, found in wrong.items():
         if found:
+            instead = "give a number" if name.startswith("lam") else "leave it out"
             raise NotImplementedError(
-                f"{name} is not there for training in several processes: it takes the losses "
-                f"{', '.join(LOSSES)}, and a number as lam. Fit {_local_name(model)} on a table in memory instead."
+                f"{name} is not there for training in several processes: {instead}, or fit {_local_name(model)} on a "
+                "table in memory."
             )
 
 

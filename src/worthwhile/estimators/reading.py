@@ -160,6 +160,7 @@ class TableReader(BaseEstimator):
 
     def _costs_for(self, X: Any) -> Costs:
         """The prices in the column order of X, before or after ``fit``."""
+        refuse_collections(X, type(self).__name__, regression=is_regressor(self))
         return Costs.of(self._given_costs(), _num_features(X), column_names(X))
 
     def _given_costs(self) -> Any:

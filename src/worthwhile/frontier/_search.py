@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 
 from worthwhile._sklearn import BaseEstimator, MetaEstimatorMixin
 from worthwhile.costs import QUANTA_PER_UNIT, budget_quanta
+from worthwhile.estimators.reading import refuse_collections
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.frontier._delegate import Delegate
 from worthwhile.frontier._drawing import draw
@@ -253,6 +254,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             Rows of one group, or of one query, are never in both parts of a fold.
         """
         limit = self._check()
+        refuse_collections(X, "BudgetSearchCV", regression=is_regressor(self.estimator))
         rows, groups = read_rows(X, y, sample_weight, groups, qid)
         classes = is_classifier(self.estimator)
         errors = read_errors(self.errors, y, classes=classes, scoring=self.scoring, qid=qid)

@@ -9,8 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from worthwhile.core.boosting.node_quantiles import weighted_quantile
+from worthwhile.core.boosting.node_quantiles import node_quantiles
 from worthwhile.core.boosting.rounding import round_weights
+from worthwhile.core.dtypes import SUM
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import Threads
 from worthwhile.estimators.boosting.losses import Loss, steady
@@ -85,9 +86,13 @@ class Quantile(_ByRow):
 
     def base(self) -> Floats:
         """The quantile of the targets."""
-        order = np.argsort(self.y, kind="stable")
-        weight = round_weights(self.weight, len(order))[0][order] if len(self.weight) else None
-        return np.array([steady(weighted_quantile(self.y[order], weight, self.leaf_quantile))])
+        weight, everybody = np.empty(0, dtype=SUM), self._everybody
+        if self._weighted:
+            largest = everybody.max(self.weight.max(initial=0.0, keepdims=True))
+            weight = round_weights(self.weight, self.n_total, largest[0])[0]
+        root, alone = np.zeros(len(self.y), dtype=np.intp), np.full((1, 2), -1)
+        found = node_quantiles(self.y, weight, root, alone, self.leaf_quantile, everybody)
+        return np.array([steady(found[0])])
 
     def _parts(self, score: Floats) -> tuple[Floats, Floats, Floats]:
         left = self.y - score
@@ -141,11 +146,11 @@ class Own(_ByRow):
 
     def base(self) -> Floats:
         """The best constant, by Newton's method from 0 on."""
-        best, weight = 0.0, self.weight if len(self.weight) else np.ones(len(self.y))
+        best = 0.0
         for _ in range(START_STEPS):
             _, slope, curvature = self._parts(np.full(len(self.y), best))
-            below = math.fsum(curvature * weight)
-            step = math.fsum(slope * weight) / below if below > 0 else 0.0
+            below = self._sum(curvature)
+            step = self._sum(slope) / below if below > 0 else 0.0
             best += step
             if abs(step) <= 1e-9 * max(1.0, abs(best)):
                 break
@@ -153,6 +158,8 @@ class Own(_ByRow):
 
     def _parts(self, score: Floats) -> tuple[Floats, Floats, Floats]:
         own = self._own
+        if not len(self.y):  # a rank without rows: functions need not know what to do with none
+            return (score, score, score)
         loss = self._read("value", own.value(self.y, score))
         slope = -self._read("gradient", own.gradient(self.y, score))
         curvature = self._read("curvature", own.curvature(self.y, score))

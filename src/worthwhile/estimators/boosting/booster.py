@@ -367,7 +367,9 @@ class Booster:
         rows = slice(None) if sample.rows is None else sample.rows
         children = np.stack([tree.grown.left, tree.grown.right], axis=1)
         weight = self.data.weight[rows] if len(self.data.weight) else self.data.weight
-        found = node_quantiles(lacking[rows], weight, self._leaf[rows], children, share)
+        found = node_quantiles(
+            lacking[rows], weight, self._leaf[rows], children, share, self._everybody
+        )
         tree.value = (found * self.settings.learning_rate)[:, None]
 
     def place(self, tree: Tree) -> leaves.Step:
