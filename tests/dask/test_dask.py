@@ -380,6 +380,26 @@ def test_a_table_that_no_worker_can_hold_is_refused_where_all_must(client, monke
         model.fit(dd.from_pandas(X, npartitions=2), y)
 
 
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_numbers_that_all_workers_hold_need_three_times_their_size(
+    client, kind, tmp_path, monkeypatch
+):
+    X, y, _ = table(5, 3_000, "missing")
+    parts = da.from_array(X, chunks=((0, 1_100, 1_900), (4, 2)))
+    if kind == "frame":
+        X = pd.DataFrame(X, columns=list("abcdef"))
+        parts = dd.from_pandas(X, npartitions=3)
+    model = worthwhile.SubmodularTreeRegressor(budget=2, max_depth=2)
+    expected = content(local(model, X, y), tmp_path)
+    shared = worthwhile.dask.DaskSubmodularTreeRegressor(client=client, **model.get_params())
+    size = 3_000 * 6 * 8
+    monkeypatch.setattr(_base, "_beside_python", lambda client: 3.0 * size - 1)
+    with pytest.raises(MemoryError, match="which takes 3 times as much"):
+        shared.fit(parts, y)
+    monkeypatch.setattr(_base, "_beside_python", lambda client: 3.9 * size)
+    assert content(shared.fit(parts, y), tmp_path) == expected
+
+
 def test_a_client_that_leaves_keeps_no_worker_busy(client, tmp_path, monkeypatch):
     """Its fit of an hour ends, and the workers are free for that of somebody else."""
     X, y, _ = table(7, N)

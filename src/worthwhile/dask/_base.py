@@ -15,9 +15,10 @@ from sklearn.utils._param_validation import Interval
 from distributed import Client, default_client
 from worthwhile.dask import _lazily
 from worthwhile.dask._asking import still_open
-from worthwhile.dask._collections import HeldTable, Table, check_table, values_of, whole_partitions
+from worthwhile.dask._collections import HeldTable, Table, check_table, values_of
 from worthwhile.dask._gang import Gang, Job, wait_for_a_worker, workers_of
 from worthwhile.dask._jobs import SharedRows, SharedWork
+from worthwhile.dask._whole import WholeTable
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
 from worthwhile.estimators.boosting import ReadElsewhere
@@ -30,6 +31,9 @@ PYTHON = 400e6
 
 ROOM = 0.3
 """Share of a worker's memory besides that its rows may take as numbers; what is larger is kept in files."""
+
+COPIES, MIXED_COPIES = 3, 5
+"""Sizes of a table that a worker needs where each holds all of it; where values are of several types."""
 
 
 class OnDask:
@@ -256,15 +260,16 @@ class SharesWork(OnDask):
 
     def _job(self, client: Client, model: Any, X: Any, *rows: Any) -> Job:
         y, weight = rows
-        parts, n_rows, size = whole_partitions(client, X, _room(client))
-        _check_length(n_rows, y)
-        if size > (most := _beside_python(client)):
+        table = WholeTable(client, X, _room(client))
+        _check_length(len(table), y)
+        copies = COPIES if table.kind else MIXED_COPIES
+        if copies * table.size > (most := _beside_python(client)):
             raise MemoryError(
-                f"X takes {size / 1e9:.1f} GB: {type(self).__name__} has every worker hold all of it, and one of them "
-                f"has {most / 1e9:.1f} GB besides Python. Give workers more memory, fit on a sample, or train Greedy "
-                "Miser, whose workers share the rows."
+                f"X takes {table.size / 1e9:.1f} GB: {type(self).__name__} has every worker hold all of it, which "
+                f"takes {copies} times as much, and one of them has {most / 1e9:.1f} GB besides Python. Give workers "
+                "more memory, fit on a sample, or train Greedy Miser, whose workers share the rows."
             )
         state = getattr(model, "random_state", None)
         if state is None:  # all ranks draw from one seed, which is not kept
             state = np.random.RandomState(check_random_state(None).randint(2**31 - 1))
-        return SharedWork(model, parts, (y, weight, state))
+        return SharedWork(model, table, (y, weight, state))

@@ -12,7 +12,6 @@ import dask.dataframe
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from dask.sizeof import sizeof
 from pandas.api.types import union_categoricals
 from sklearn.utils.validation import _check_feature_names, _num_features, check_array
 
@@ -90,8 +89,8 @@ def values_of(client: Client, y: Any, what: str) -> Any:
     return values
 
 
-class Parts:
-    """Partitions on the cluster.
+class Partitions:
+    """Partitions on the cluster, kept by its workers.
 
     Parameters
     ----------
@@ -99,12 +98,58 @@ class Parts:
         The cluster.
     X : Dask array or frame
         What is read.
-    read : callable
-        On a worker: from a partition to its numbers (n, d).
+    pieces : callable
+        On a worker: from a partition to what is kept of it, and what the client is told of it.
     room : float
         Bytes of partitions that a worker may hold in memory.
     columns : list of Future, optional
         The same partitions, whose columns are kept by workers already.
+
+    Attributes
+    ----------
+    told : list
+        What the client was told of each.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        X: Any,
+        pieces: Callable[[Any], list[Any]],
+        room: float,
+        columns: list[Future] | None = None,
+    ) -> None:
+        self._client, self._pieces, self._room = client, pieces, room
+        self._raw, self._said = partitions(X), said_of(X)
+        self._futures = self._kept(self._raw if columns is None else columns)
+        self.told = asked(
+            client, client.gather, client.map(_piece, self.parts, number=1, pure=False)
+        )
+
+    @property
+    def parts(self) -> list[Future]:
+        """What is kept of each partition; they are read again once they were released."""
+        if not self._futures:
+            self._futures = self._kept(self._raw)
+        return self._futures
+
+    def _kept(self, raw: list[Any]) -> list[Future]:
+        return _kept(self._client, raw, self._said, self._pieces, self._room)
+
+    def release(self) -> None:
+        """Let the workers forget them."""
+        self._futures = []
+
+
+class Parts(Partitions):
+    """Partitions of which numbers are kept.
+
+    Parameters
+    ----------
+    client, X, room, columns
+        As for :class:`Partitions`.
+    read : callable
+        On a worker: from a partition to its numbers (n, d).
 
     Attributes
     ----------
@@ -122,27 +167,10 @@ class Parts:
         room: float,
         columns: list[Future] | None = None,
     ) -> None:
-        self._client, self._read, self._room = client, read, room
-        self._raw, self._said = partitions(X), said_of(X)
-        self._futures = self._numbers_of(self._raw if columns is None else columns)
-        found = asked(client, client.gather, client.map(_piece, self.parts, number=1, pure=False))
-        self.lengths: list[int] = [length for length, _ in found]
-        kinds = sorted({kind for length, kind in found if length})
+        super().__init__(client, X, partial(_numbers, read=read), room, columns)
+        self.lengths: list[int] = [length for length, _ in self.told]
+        kinds = sorted({kind for length, kind in self.told if length})
         self.kind = np.result_type(*kinds) if kinds else np.dtype(np.float64)
-
-    @property
-    def parts(self) -> list[Future]:
-        """Numbers of each partition, see :func:`_numbers`; they are read again once they were released."""
-        if not self._futures:
-            self._futures = self._numbers_of(self._raw)
-        return self._futures
-
-    def _numbers_of(self, raw: list[Any]) -> list[Future]:
-        return _kept(self._client, raw, self._said, partial(_numbers, read=self._read), self._room)
-
-    def release(self) -> None:
-        """Let the workers forget the numbers."""
-        self._futures = []
 
     def __len__(self) -> int:
         return sum(self.lengths)
@@ -166,13 +194,6 @@ def _short(places: npt.NDArray[np.int64], length: int) -> Any:
     mask = np.zeros(length, dtype=bool)
     mask[places] = True
     return mask
-
-
-def whole_partitions(client: Client, X: Any, room: float) -> tuple[list[Future], int, int]:
-    """Partitions as they are, kept by the workers, for all of them to hold; their rows, and their bytes."""
-    parts = _kept(client, partitions(X), said_of(X), _with_size, room)
-    found = asked(client, client.gather, client.map(_piece, parts, number=1, pure=False))
-    return parts, sum(length for length, _ in found), sum(size for _, size in found)
 
 
 class HeldTable(Parts):
@@ -326,10 +347,6 @@ def _numbers(part: Any, read: Callable[[Any], Array]) -> list[Any]:
     """The numbers of a partition, whose columns may be kept already; and how many rows of what they are."""
     found = read(_side_by_side(part) if isinstance(part, Kept) else part)
     return [found, (len(found), found.dtype.str)]
-
-
-def _with_size(part: Any) -> list[Any]:
-    return [part, (len(part), sizeof(part))]
 
 
 def _piece(kept: Kept, number: int) -> Any:

@@ -87,7 +87,7 @@ class DaskBudgetedForestClassifier(Classifies, SharesWork, BudgetedForestClassif
 
     Notes
     -----
-    The table must fit into the memory of each worker. Not there: ``calibrate``, ``validation``.
+    The table must fit three times into the memory of each worker. Not there: ``calibrate``, ``validation``.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class DaskSubmodularTreeClassifier(Classifies, SharesWork, SubmodularTreeClassif
 
     Notes
     -----
-    The table must fit into the memory of each worker. Not there: ``calibrate``, ``validation``, ``trees``.
+    The table must fit three times into the memory of each worker. Not there: ``calibrate``, ``validation``, ``trees``.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class DaskBudgetClassifier(Classifies, SharesWork, BudgetClassifier):
 
     Notes
     -----
-    The table must fit into the memory of each worker. Not there: ``time_limit``, ``calibrate``.
+    The table must fit three times into the memory of each worker. Not there: ``time_limit``, ``calibrate``.
 
     Examples
     --------

@@ -115,7 +115,8 @@ class Gang:
                 lost: Exception = error
         raise RuntimeError(
             f"training stopped after {self._restarts + 1} attempts, with {len(self._records)} rounds complete. Of the "
-            f"last one: {lost} Raise timeout= for slow workers, or restarts= where workers come and go."
+            f"last one: {lost} Raise timeout= for slow workers, or restarts= where workers come and go; one that ended "
+            "by itself may have run short of memory, which its log says."
         ) from lost
 
     def _note(self, event: tuple[float, Any]) -> None:

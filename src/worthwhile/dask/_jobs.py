@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from distributed import Future, get_client, get_worker, secede
 from worthwhile.core.boosting.stored_columns import StoredColumns
-from worthwhile.dask._collections import HeldTable, Parts, Table, joined
+from worthwhile.dask._collections import HeldTable, Parts, Table
+from worthwhile.dask._whole import WholeTable, whole_of
 from worthwhile.distributed import Mesh, Part, Plan, Shard, fit_together, train
 from worthwhile.distributed.plan import Miser
 from worthwhile.estimators.boosting import RoundRecord
@@ -38,23 +38,30 @@ class Later:
 
         All ranks go from partition to partition together, so that none is silent for longer than one takes.
         """
-        client, folder = get_client(), get_worker().local_directory
-        rows = StoredColumns(self._n_rows, d, self._kind, folder)
-        start, most = 0, int(mesh.max(np.array([len(self._keys)]))[0])
-        for key, where in zip(self._keys, self._places, strict=True):
-            partition = Future(key, client)
-            # The scheduler tells a worker's client of results that it has asked for, not of others'.
-            client._send_to_scheduler(
-                {"op": "client-desires-keys", "keys": [key], "client": client.id}
-            )
-            values = partition.result()[0][where]
+        rows, start = StoredColumns(self._n_rows, d, self._kind, get_worker().local_directory), 0
+        places = iter(self._places)
+        for partition in _fetched(self._keys, mesh):
+            values = partition[next(places)]
             rows.write_rows(start, values)
             start += len(values)
             del values, partition
-            mesh.sum(np.zeros(1))
-        for _ in range(len(self._keys), most):
-            mesh.sum(np.zeros(1))
         return rows
+
+
+def _fetched(keys: list[Any], mesh: Mesh) -> Iterator[Any]:
+    """On a worker: partitions, one after the other; the next when nobody holds the one before."""
+    client, most = get_client(), int(mesh.max(np.array([len(keys)]))[0])
+    for number in range(most):
+        if number < len(keys):
+            # The scheduler tells a worker's client of results that it has asked for, not of others'.
+            future, told = (
+                Future(keys[number], client),
+                {"keys": [keys[number]], "client": client.id},
+            )
+            client._send_to_scheduler({"op": "client-desires-keys", **told})
+            yield future.result()[0]
+            del future
+        mesh.sum(np.zeros(1))
 
 
 class SharedRows:
@@ -127,15 +134,18 @@ def _pieces(table: Parts, part: Part, later: bool) -> Any:
 class SharedWork:
     """A model of rows that every worker holds."""
 
-    def __init__(self, model: Any, parts: Sequence[Future], how: tuple[Any, Any, Any]) -> None:
-        self._share, self.work = (model, list(parts), how), _fit_share
+    def __init__(self, model: Any, table: WholeTable, how: tuple[Any, Any, Any]) -> None:
+        self._model, self._table, self._how, self.work = model, table, how, _fit_share
 
     def shares(self, n_workers: int) -> list[Any]:
         """The same for all."""
-        return [self._share] * n_workers
+        table = self._table
+        keys = [part.key for part in table.parts]
+        return [(self._model, keys, (table.shape, table.kind, table.names), self._how)] * n_workers
 
     def rows_are_there(self) -> None:
-        """Nothing to do: all workers go on with the partitions."""
+        """Let go of the partitions; should a worker be lost, they are read again."""
+        self._table.release()
 
 
 # On the workers -----------------------------------------------------------------------------------
@@ -166,17 +176,9 @@ def _rows(source: Any, d: int, mesh: Mesh) -> Any:
 
 def _fit_share(share: Any, mesh: Mesh, threads: int, records: Any, tell: Tell | None) -> Any:
     """Train on all rows, with a share of the work."""
-    model, parts, (y, weight, random_state) = share
-    X = whole_table([kept[0] for kept in parts])
+    model, keys, about, (y, weight, random_state) = share
+    secede()  # as above
+    X = whole_of(_fetched(keys, mesh), *about)
+    if tell is not None:
+        tell(None)
     return fit_together(model, X, y, weight, mesh, n_jobs=threads, random_state=random_state)
-
-
-def whole_table(parts: Sequence[Any]) -> Any:
-    """Partitions as one table."""
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    kept = [part for part in parts if len(part)] or parts[:1]
-    columns = range(kept[0].shape[1])
-    made = pd.concat([joined([part.iloc[:, c] for part in kept]) for c in columns], axis=1)
-    made.columns = kept[0].columns
-    return made

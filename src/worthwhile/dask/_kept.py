@@ -7,12 +7,12 @@ that runs it short faster than it is written. What is written here leaves memory
 from __future__ import annotations
 
 import math
-import os
 import pickle
 import tempfile
 import threading
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from dask.sizeof import sizeof
@@ -56,7 +56,8 @@ class Kept:
             weakref.finalize(self, _give_back, size)
             return
         handle, self._path = tempfile.mkstemp(".part", dir=get_worker().local_directory)
-        weakref.finalize(self, os.unlink, self._path)
+        # Where the worker has ended in this process, its folder is gone already.
+        weakref.finalize(self, Path(self._path).unlink, missing_ok=True)
         with open(handle, "wb") as file:
             for number, piece in enumerate(pieces):
                 self._starts[number] = file.tell()
