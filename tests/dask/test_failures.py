@@ -16,6 +16,7 @@ import pytest
 from tests.distributed.ranks import content, local, table
 from tests.distributed.test_equality import N, regressor
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
@@ -25,6 +26,13 @@ from worthwhile.distributed import MeshError  # noqa: E402
 
 MOST = 240.0
 """Seconds after which a test has hung."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patience():
+    """A LocalCluster lets go of workers that take 15 s to start again; on a busy machine all of them do."""
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": f"{MOST}s"}):
+        yield
 
 
 @pytest.fixture(scope="module")
