@@ -168,7 +168,7 @@ class CostAware(Promising, Deciding, TableReader):
         DataFrame
             One line per feature: ``share`` of the rows that buy it; ``money``, the mean amount paid
             for it, with its part of fees (they add up to the mean bill without evaluations);
-            ``change``, for ensembles of trees on plain columns, how far it moves the score on average.
+            ``change``, for ensembles of trees and what is made of them, how far it moves the score on average.
         """
         return importances(self.costs_, self.acquired(X), self.policy_, self._read(X))
 

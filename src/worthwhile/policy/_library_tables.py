@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from worthwhile.core.trees import Trees
 from worthwhile.policy.base import are_moderate
 
 Array = npt.NDArray[Any]
@@ -108,6 +109,21 @@ class Library:
         last = int(self.trees[node + 1])
         end = int(self.root[last]) if last < len(self.root) else len(self.feature)
         return int(self.root[self.trees[node]]), end
+
+    def forest_of(self, node: int) -> Trees:
+        """The forest of a node, not node 0, as trees that have values at their leaves alone."""
+        low, high = self.nodes_of(node)
+        test, child = self.feature[low:high], self.child[low:high]
+        inner, value = test >= 0, np.zeros((high - low, self.n_outputs))
+        for at in np.flatnonzero(~inner).tolist():
+            entries = slice(self.start[child[at]], self.start[child[at] + 1])
+            value[at, self.held[entries]] = self.share[entries]
+        return Trees.build(
+            feature=np.where(inner, test >> 1, -1), threshold=self.threshold[low:high],
+            left=np.where(inner, child - low, -1), right=np.where(inner, child - low + 1, -1),
+            missing_left=inner & (test & 1 == 1), value=value, root=self.root_of(node) - low,
+            base=np.zeros(self.n_outputs), average=True,
+        )  # fmt: skip
 
     def arrays(self) -> dict[str, Array]:
         """By name, for model files."""

@@ -105,6 +105,10 @@ class LibraryPolicy(Policy):
         acquired = self.library.member[end] if billed else np.zeros((0, X.shape[1]), dtype=bool)
         return Outcome(self.finish(votes), acquired, evaluated)
 
+    def ends(self, X: Floats) -> Array:
+        """The node whose forest answers each row, (n,); 0 has none."""
+        return self._walk(X, partial(self._targets, None))[1]
+
     def parting(self, other: LibraryPolicy, X: Floats, limit: int | None) -> Array:
         """The node of each row from which this policy and another point of its library part, (n,).
 
@@ -403,7 +407,7 @@ class LibraryCase(Case):
     def why(self, feature: int) -> str:
         """How many features the next set adds."""
         count = 0 if self._target < 0 else len(self._missing(self._target))
-        return f"one of {count} that the next model adds"
+        return f"{'all' if count == 1 else f'one of {count}'} that the next model adds"
 
     def answer(self) -> Floats:
         """That of the set where the row stands, or of the best one that is known by now."""

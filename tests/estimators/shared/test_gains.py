@@ -11,7 +11,9 @@ from sklearn.linear_model import LogisticRegression
 import worthwhile
 from worthwhile import (
     AdaptiveBoostingClassifier,
+    BudgetClassifier,
     BudgetedForestClassifier,
+    BudgetRegressor,
     CostWeightedL1Classifier,
     EarlyExitClassifier,
     ForwardForestClassifier,
@@ -79,6 +81,42 @@ def test_columns_are_those_of_the_table():
         gains = cls(random_state=0).fit(frame, y).feature_importances_
         assert gains.shape == (2,)
         assert np.argmax(gains) == 1
+
+
+@pytest.mark.parametrize("cls", [BudgetClassifier, BudgetRegressor])
+def test_the_flagship_has_them_where_it_was_trained(cls, tmp_path):
+    X, y = _rows()
+    model = cls(n_trees=6, random_state=0)
+    assert not hasattr(model, "feature_importances_")
+    gains = model.fit(X, y.astype(float) if cls is BudgetRegressor else y).feature_importances_
+    assert gains.shape == (4,)
+    assert gains.sum() == pytest.approx(1)
+    assert np.argmax(gains) == 2
+    model.save(tmp_path / "m.worthwhile")
+    again = worthwhile.load(tmp_path / "m.worthwhile")
+    with pytest.raises(AttributeError, match="holds no rows"):
+        _ = again.feature_importances_
+    assert again.importances(X)["change"].tolist() == model.importances(X)["change"].tolist()
+
+
+def test_the_flagship_tells_of_the_point_in_use():
+    X, y = _rows()
+    model = BudgetClassifier(costs=[1, 1, 1, 9], n_trees=6, mix=True, random_state=0).fit(X, y)
+    assert not model.at(stage=0).feature_importances_.any()  # nothing is bought
+    bought = model.acquired(X).any(axis=0)
+    assert not model.feature_importances_[~bought].any()
+    first, second, share = 0, model.n_stages_ - 1, 0.25
+    changes = [model.at(stage=line).importances(X)["change"].to_numpy() for line in (first, second)]
+    mixed = worthwhile.PricedModel.mixed(model.at(stage=first), model.at(stage=second), share)
+    expected = (1 - share) * changes[0] + share * changes[1]
+    assert mixed.importances(X)["change"].to_numpy() == pytest.approx(expected)
+
+
+def test_the_flagship_tells_of_the_columns_of_the_table():
+    X, y = _rows()
+    frame = pd.DataFrame({"noise": X[:, 1], "kind": np.where(y > 0, "a", "b")})
+    gains = BudgetClassifier(n_trees=6, random_state=0).fit(frame, y).feature_importances_
+    assert gains.tolist() == [0, 1]
 
 
 def test_other_trees_do_not_pretend_to_have_them():

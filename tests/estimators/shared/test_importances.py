@@ -10,7 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 import worthwhile
 from worthwhile import Costs, GreedyMiserClassifier, PricedModel
 from worthwhile.core.trees import Trees
+from worthwhile.estimators._shared import importances
 from worthwhile.estimators._shared.importances import change_by_feature, money_by_feature
+from worthwhile.policy.trees import TreePolicy
 
 HEART = worthwhile.datasets.load_heart()
 
@@ -44,6 +46,27 @@ def test_a_fee_is_divided_among_what_was_bought_behind_it():
     acquired = np.array([[True, True, False], [True, False, True]])
     # 6 is due twice: halved in the first row, all for feature 0 in the second.
     assert money_by_feature(costs, acquired).tolist() == [1 + (3 + 6) / 2, 1 + 3 / 2, 2]
+
+
+def test_the_forests_of_a_library_are_walked_as_it_walks_them():
+    X, y, costs = worthwhile.datasets.make_priced_classification(300, seed=0)
+    X.iloc[::7, 0] = np.nan
+    model = worthwhile.BudgetClassifier(costs=costs, n_trees=6, random_state=0).fit(X, y)
+    policy, rows = model.policy_, X.to_numpy()
+    ends = policy.ends(rows)
+    for node in np.unique(ends[ends > 0]).tolist():
+        trees, own = policy.library.forest_of(node), rows[ends == node]
+        raw = TreePolicy(costs, policy.output, trees).batch(own).raw
+        np.testing.assert_allclose(policy.absolute(raw), policy.batch(own).raw, rtol=1e-5)
+
+
+def test_many_rows_are_walked_in_blocks(monkeypatch):
+    model = PricedModel(
+        DecisionTreeClassifier(max_depth=4, random_state=0).fit(HEART.data, HEART.target)
+    )
+    whole = model.importances(HEART.data)["change"].to_numpy()
+    monkeypatch.setattr(importances, "AT_ONCE", 50)
+    assert model.importances(HEART.data)["change"].to_numpy() == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("average", [False, True])

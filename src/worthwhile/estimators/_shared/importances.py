@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,10 @@ import numpy.typing as npt
 
 from worthwhile.core.trees import Trees
 from worthwhile.costs import Costs, as_floats
+from worthwhile.policy.encoded import EncodedPolicy
+from worthwhile.policy.keys import WHOLE
+from worthwhile.policy.library import LibraryPolicy
+from worthwhile.policy.mixture import MixturePolicy
 from worthwhile.policy.trees import TreePolicy
 
 if TYPE_CHECKING:
@@ -19,6 +24,9 @@ Ints = npt.NDArray[np.intp]
 
 SAMPLE = 2048
 """Rows, evenly spaced, on which gains of splits are added up, at most."""
+
+AT_ONCE = 2**20
+"""Rows times trees that are walked together."""
 
 
 class NoGains:
@@ -50,8 +58,8 @@ def importances(
         "share": acquired.mean(axis=0),
         "money": money_by_feature(costs, acquired),
     }
-    if isinstance(policy, TreePolicy):
-        table["change"] = change_by_feature(policy.trees, X)
+    if (change := change_of(policy, X)) is not None:
+        table["change"] = change
     return pd.DataFrame(table)
 
 
@@ -66,23 +74,56 @@ def money_by_feature(costs: Costs, acquired: npt.NDArray[np.bool_]) -> Floats:
     return money
 
 
+def change_of(policy: Any, X: npt.NDArray[Any]) -> Floats | None:
+    """Mean over the rows of how far the score moves by each feature; None where no trees make it.
+
+    A library of feature sets moves by the forest that answers a row, a mixture by both of its policies.
+    """
+    if isinstance(policy, EncodedPolicy):
+        made, sources = change_of(policy.inner, policy.made(X)), policy.expansion.sources
+        return None if made is None else np.bincount(sources, made, X.shape[1]).astype(np.float64)
+    if isinstance(policy, MixturePolicy):
+        first, second = change_of(policy.first, X), change_of(policy.second, X)
+        if first is None or second is None:
+            return None
+        share = policy.coin.share / WHOLE
+        return (1 - share) * first + share * second
+    if isinstance(policy, LibraryPolicy):
+        return _change_of_library(policy, X)
+    return change_by_feature(policy.trees, X) if isinstance(policy, TreePolicy) else None
+
+
+def _change_of_library(policy: LibraryPolicy, X: npt.NDArray[Any]) -> Floats:
+    library, changes, ends = policy.library, np.zeros(X.shape[1]), policy.ends(X)
+    for node in np.unique(ends[ends > 0]).tolist():  # nothing moves the answer of the empty set
+        rows = X[ends == node]
+        trees = _with_means(library.forest_of(node), X[:: -(-len(X) // SAMPLE)])
+        changes += len(rows) / len(X) * change_by_feature(trees, rows)
+    return changes * (library.centre[1] if library.n_outputs == 1 else 1.0)
+
+
+def _with_means(trees: Trees, X: npt.NDArray[Any]) -> Trees:
+    """Trees that have values at leaves alone: internal nodes get the mean over the rows that come through."""
+    size, value = _sums_by_node(trees, X, np.ones((len(X), 1))), trees.value.copy()
+    for at in reversed(trees.levels()):
+        left, right = trees.left[at], trees.right[at]
+        both = size[left] * value[left] + size[right] * value[right]
+        value[at] = both / np.maximum(size[at], 1)
+    return replace(trees, value=value)
+
+
 def change_by_feature(trees: Trees, X: npt.NDArray[Any]) -> Floats:
     """Mean over the rows of how far the score moves at the nodes that test each feature.
 
     Moves of several outputs are added up. What a row's path moves altogether is the difference
     between its leaves and the roots only where all moves have one sign.
     """
-    X = X.astype(np.float32) if trees.single else X
-    changes, rows = np.zeros(X.shape[1]), np.arange(len(X))
-    for root in trees.root:
-        at = np.full(len(X), root)
-        while (inner := trees.feature[at] >= 0).any():
-            feature = np.maximum(trees.feature[at], 0)
-            left = trees.goes_left(at, X[rows, feature])
-            after = np.where(inner, np.where(left, trees.left[at], trees.right[at]), at)
-            moved = np.abs(trees.value[after] - trees.value[at]).sum(axis=1)
-            np.add.at(changes, feature, moved)  # 0 where a row has arrived
-            at = after
+    size = _sums_by_node(trees, X, np.ones((len(X), 1)))[:, 0]
+    inner = np.flatnonzero(trees.feature >= 0)
+    moves = np.zeros(len(inner))
+    for child in (trees.left[inner], trees.right[inner]):
+        moves += size[child] * np.abs(trees.value[child] - trees.value[inner]).sum(axis=1)
+    changes = np.bincount(trees.feature[inner], moves, X.shape[1]).astype(np.float64)
     return changes / len(X) / (trees.n_trees if trees.average else 1)
 
 
@@ -140,7 +181,16 @@ def spread_by_feature(trees: Trees, X: npt.NDArray[Any]) -> Floats:
 def _sums_by_node(trees: Trees, X: npt.NDArray[Any], values: Floats) -> Floats:
     """Sums of the values (n, k) of the rows that get to each node, (nodes, k)."""
     X = X.astype(np.float32) if trees.single else X
-    sums = np.zeros((len(trees.feature), values.shape[1]))
+    sums, step = (
+        np.zeros((len(trees.feature), values.shape[1])),
+        max(1, AT_ONCE // max(trees.n_trees, 1)),
+    )
+    for begin in range(0, len(X), step):
+        _add_by_node(trees, X[begin : begin + step], values[begin : begin + step], sums)
+    return sums
+
+
+def _add_by_node(trees: Trees, X: npt.NDArray[Any], values: Floats, sums: Floats) -> None:
     row, at = np.tile(np.arange(len(X)), trees.n_trees), np.repeat(trees.root, len(X))
     while len(at):
         for k in range(values.shape[1]):
@@ -149,7 +199,6 @@ def _sums_by_node(trees: Trees, X: npt.NDArray[Any], values: Floats) -> Floats:
         row, at = row[inner], at[inner]
         left = trees.goes_left(at, X[row, trees.feature[at]])
         at = np.where(left, trees.left[at], trees.right[at])
-    return sums
 
 
 def _shares(features: npt.NDArray[Any], gains: Floats, n_features: int) -> Floats:

@@ -20,6 +20,7 @@ from worthwhile.columns.table import dense
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import QUANTA_PER_UNIT, Costs, as_float, as_floats, budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
+from worthwhile.estimators._shared.importances import change_of
 from worthwhile.estimators._shared.parameters import TrainingParameters
 from worthwhile.estimators._shared.promises import bought_values
 from worthwhile.estimators.base import CostAware
@@ -224,6 +225,21 @@ class BudgetModel(TrainingParameters, CostAware):
             coin = Coin(self.seed_, int(mix.share * WHOLE))
             self.policy_ = MixturePolicy(policy.at(mix.first), policy.at(mix.second), coin)
         return self
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How far each feature moves the answers to training rows (d,), as shares of all moves.
+
+        Of the point in use, at the splits of the forests that answer; 0 throughout where nothing is bought.
+        """
+        self._check_fitted()
+        if not hasattr(self, "_sample"):
+            raise AttributeError(
+                "the model was read from a file, which holds no rows to tell it by: importances(X) takes yours."
+            )
+        change = change_of(self.policy_, self._sample)
+        assert change is not None  # a library has trees
+        return change / (change.sum() or 1.0)
 
     @property
     def mixture_(self) -> tuple[int, int, float] | None:

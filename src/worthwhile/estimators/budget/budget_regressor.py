@@ -51,7 +51,7 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         As for classes; the score is the share of the mean's loss that is gone (for squares: R2), or
         minus the price of the loss.
     point_, n_stages_, training_stages_, seed_ : int
-        As for classes, as is ``mixture_``.
+        As for classes, as are ``mixture_`` and ``feature_importances_``.
 
     Notes
     -----
