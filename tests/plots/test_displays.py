@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from worthwhile import Comparison, Frontier, GreedyMiserRegressor, PricedModel, plots
-from worthwhile.frontier import Point
+import worthwhile
+from worthwhile import (
+    Comparison,
+    Costs,
+    CostWeightedL1Classifier,
+    Frontier,
+    GreedyMiserRegressor,
+    PricedModel,
+    plots,
+)
+from worthwhile.frontier import Choice, Point
 from worthwhile.frontier._comparison import Run
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -108,6 +117,70 @@ def test_bills_are_shares_of_the_rows():
     assert sum(bar.get_height() for bar in display.bars_) == pytest.approx(1)
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert texts == ["mean 3.5", "budget 5"]
+
+
+def test_prices_have_fees_and_what_is_required_beside_them():
+    costs = Costs(
+        {"age": 1, "chol": 5, "biopsy": 20}, {"blood": {"fee": 2, "features": ["chol"]}},
+        requires={"biopsy": "chol"}, unit="CAD",
+    )  # fmt: skip
+    display = costs.plot()
+    assert display.features == ["biopsy", "chol", "age"]
+    assert [bar.get_width() for bar in display.bars_[0]] == [20, 5, 1]
+    assert [bar.get_width() for bar in display.bars_[1]] == [7, 2, 0]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == display.features
+    assert display.ax_.get_xlabel() == "price (CAD)"
+    many = Costs({f"f{i}": i for i in range(60)}).plot()
+    assert many.features == [f"f{i}" for i in range(59, 19, -1)]  # the dearest
+    assert many.ax_.get_legend() is None  # no fees
+
+
+def test_ledgers_and_sessions_show_how_the_bill_grew():
+    costs = Costs([1, 5, 2], {"blood": {"fee": 2, "features": [1, 2]}}, unit="CAD")
+    rows = np.array([[0.0, 0, 0], [1, 1, 1]])
+    linear = LogisticRegression().fit(rows, [0, 1])
+    session = PricedModel(linear, costs, background=rows).session(budget=12)
+    session.tell(dict.fromkeys(session.ask(), 1.0))
+    display = session.plot()
+    ends = [bar.get_x() + bar.get_width() for bar in display.bars_]
+    assert ends[-1] == session.spent == 10
+    assert [bar.get_x() for bar in display.bars_] == [0, *ends[:-1]]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["budget 12"]
+    ledger = session.ledger.plot()
+    assert ledger.names == display.names == ["0", "1", "2"]
+    assert ledger.ax_.get_legend() is None
+    assert plots.LedgerDisplay([], [], budget=float("inf")).plot().ax_.get_legend() is None
+
+
+def test_choices_show_every_split_and_the_mean_of_the_test_rows():
+    points = (
+        Point(4, 0.8, test_cost=5, test_score=0.7),
+        Point(4, 0.9, test_cost=3, test_score=0.8),
+    )
+    display = Choice("tree", 0.85, 0.75, 4.0, points).plot()
+    assert display.lines_["validation rows"].get_xydata().tolist() == [[4, 0.8], [4, 0.9]]
+    assert display.lines_["test rows"].get_xydata().tolist() == [[5, 0.7], [3, 0.8]]
+    assert display.lines_["mean on test rows"].get_xydata().tolist() == [[4, 0.75]]
+    assert display.ax_.get_title() == "tree"
+
+
+def test_the_frontier_of_a_model_marks_the_point_in_use():
+    X, y, costs = worthwhile.datasets.make_priced_classification(200, seed=0)
+    model = worthwhile.BudgetClassifier(costs=costs, n_trees=6, random_state=0).fit(X, y)
+    lines = model.frontier_
+    display = plots.FrontierDisplay.from_estimator(model)
+    assert display.lines_[""].get_xdata().tolist() == lines["cost"].tolist()
+    assert display.lines_[""].get_ydata().tolist() == lines["score"].tolist()
+    used = display.ax_.lines[-1].get_xydata().tolist()
+    assert used == [[lines["cost"][model.point_], lines["score"][model.point_]]]
+    search = worthwhile.BudgetSearchCV(
+        CostWeightedL1Classifier(costs=costs), budget=5, cv=2, refine=0
+    )
+    search.fit(X, y)
+    used = plots.FrontierDisplay.from_estimator(search).ax_.lines[-1].get_xydata().tolist()
+    assert used == [[search.best_cost_, search.best_score_]]
+    with pytest.raises(ValueError, match=r"LogisticRegression without frontier_: give a fitted"):
+        plots.FrontierDisplay.from_estimator(LogisticRegression())
 
 
 def test_refusals_say_what_to_give(miser):

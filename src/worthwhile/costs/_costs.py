@@ -327,3 +327,9 @@ class Costs(PriceList):
             for feature, price in self.prices.items()
         ]
         return html_table(repr(self), heads, rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each feature costs; a :class:`~worthwhile.plots.PricesDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.PricesDisplay.from_costs(self, ax=ax)

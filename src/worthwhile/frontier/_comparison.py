@@ -63,6 +63,12 @@ class Choice:
         heads = ["split", "cost", "score", "test cost", "test score", "setting"]
         return html_table(f"{self.method}, chosen on validation rows", heads, rows)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what was chosen on each split; a :class:`~worthwhile.plots.ChoiceDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.ChoiceDisplay.from_choice(self, ax=ax)
+
 
 class Comparison:
     """Frontiers of many methods on the same splits, made by :func:`~worthwhile.compare`.

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from worthwhile.frontier import MIXED, Comparison, Frontier
-from worthwhile.plots._style import clean, cost_label, line_style, log_costs, new_axes
+from worthwhile.plots._style import COLOURS, clean, cost_label, line_style, log_costs, new_axes
 
 MOST_INSIDE = 5
 """Curves whose names fit into the axes; with more the legend stands beside them."""
@@ -84,6 +84,41 @@ class FrontierDisplay:
             points[name] = frontier.values(part)
         some = next(iter(named.values()))
         return cls(curves, points, unit=some.unit, score_name=some.score_name).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw what a ``BudgetClassifier``, a ``BudgetRegressor`` or a search found, and the point in use.
+
+        Parameters
+        ----------
+        estimator : fitted BudgetClassifier, BudgetRegressor or BudgetSearchCV
+            The band is a standard error of the score to each side; a search has none.
+        ax : matplotlib axes, optional
+            Where to draw.
+        """
+        lines = getattr(estimator, "frontier_", None)
+        if isinstance(lines, Frontier):
+            display = cls.from_frontier(lines, ax=ax)
+            used = estimator.best_cost_, estimator.best_score_
+        elif lines is None:
+            raise ValueError(
+                f"estimator is a {type(estimator).__name__} without frontier_: give a fitted BudgetClassifier, "
+                "BudgetRegressor or BudgetSearchCV."
+            )
+        else:
+            cost, score, error = (
+                lines[name].to_numpy() for name in ("cost", "score", "score_error")
+            )
+            display = cls(
+                {"": (cost, score, score - error, score + error)}, unit=estimator.costs_.unit
+            ).plot(ax)
+            first, second, share = estimator.mixture_ or (estimator.point_, estimator.point_, 0.0)
+            used = tuple(
+                (1 - share) * values[first] + share * values[second] for values in (cost, score)
+            )
+        display.ax_.plot(*used, "o", color=COLOURS[1], markersize=8, label="in use", zorder=5)
+        display.ax_.legend(loc="lower right", frameon=False)
+        return display
 
     @classmethod
     def from_comparison(

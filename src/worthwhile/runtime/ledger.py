@@ -202,3 +202,9 @@ class Ledger:
         heads = ["feature", "kind", "price", "group", "fee", "amount"]
         of = "" if self.key is None else f"key {self.key}: "
         return html_table(f"{of}{len(rows)} lines, {total} in all", heads, rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how the bill grew; a :class:`~worthwhile.plots.LedgerDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.LedgerDisplay.from_ledger(self, ax=ax)

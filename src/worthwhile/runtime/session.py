@@ -206,6 +206,12 @@ class Session(Listener):
         rows = [(feature, value, paid.get(feature)) for feature, value in self.known.items()]
         return html_table(caption, ["feature", "value", "paid"], rows)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how the bill grew, with the budget; a :class:`~worthwhile.plots.LedgerDisplay`."""
+        import worthwhile
+
+        return worthwhile.plots.LedgerDisplay.from_ledger(self.ledger, budget=self.budget, ax=ax)
+
     def choices(self, feature: Feature) -> list[Any] | None:
         """The values that a category may have; None for a feature that is no category.
 
