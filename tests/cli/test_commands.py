@@ -244,11 +244,21 @@ def test_compare_and_report(folder, tmp_path):
         tmp_path / "page.html",
         "--title",
         "<b>Prices</b>",
+        "--name",
+        "yes=poorly",
     )
     page = (tmp_path / "page.html").read_text()
     assert "&lt;b&gt;Prices" in page
     assert "<b>Prices" not in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert '"truth": "poorly"' in page
+    assert '"truth": "yes"' not in page
+    wrong = ["report", *data, "--from", tmp_path / "c.json", "-o", tmp_path / "x.html", "--name"]
+    assert "the labels are" in refused(*wrong, "maybe=poorly")
+    assert "give it as label=name" in refused(*wrong, "yes")
+    whole = run("report", *data, *words[:4], "--time", 0, "-o", tmp_path / "own.html")
+    assert "Sweeping 2 methods takes" in whole.stderr
+    assert '"name": "cost-weighted-l1"' in (tmp_path / "own.html").read_text()
     assert "not the output of" in refused(
         "report", *data, "--from", folder / "costs.yaml", "-o", tmp_path / "x.html"
     )

@@ -222,6 +222,17 @@ def read_class_weight(lines: list[str] | None, y: Any) -> Any:
     return compute_sample_weight(weights, y)
 
 
+def read_names(lines: list[str] | None, y: Any) -> dict[Any, str]:
+    """What to call labels, from ``--name``."""
+    labels, names = sorted(set(y.tolist())), dict[Any, str]()
+    for line in lines or ():
+        label, _, name = line.partition("=")
+        if not label or not name:
+            raise ValueError(f"--name is {line!r}: give it as label=name, such as 1=ill.")
+        names[read_label(label, labels, "--name")] = name
+    return names
+
+
 def queries_of(frame: Any, name: str, path: Path) -> Any:
     """The column of queries of a table; complete."""
     if name not in frame.columns:

@@ -66,7 +66,8 @@ def demo(
         show(summary, budget)
         draw(summary)
         out.print(summary["headline"] + "\n")
-        walk(choose(heart, budget), heart.data.iloc[0].to_dict(), heart.costs)
+        truth = CLASSES[int(heart.target[0])]
+        walk(choose(heart, budget), heart.data.iloc[0].to_dict(), heart.costs, truth)
         write_report(summary, output)
         notes.print(f"The whole story with a budget slider: open {output} in a browser.")
 
@@ -146,10 +147,13 @@ def choose(heart: Any, budget: float) -> Any:
     return model
 
 
-def walk(model: Any, patient: dict[str, float], costs: Any) -> None:
+def walk(model: Any, patient: dict[str, float], costs: Any, truth: str) -> None:
     """One patient: what is asked for, what it costs, the answer so far."""
     session = model.session(one_by_one=True)
-    table = Table("it asks for", "price", "told", "spent", "answer so far", title="One patient")
+    table = Table(
+        "it asks for", "price", "told", "spent", "answer so far", title="One patient",
+        caption=f"in truth: {truth}; the budget is a mean, and hard cases cost more than easy ones",
+    )  # fmt: skip
     while wanted := session.ask():
         name = str(wanted[0])
         price = session.quote(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,10 @@ from worthwhile.cli._options import (
     Seed,
     Target,
     Worth,
+    read_names,
 )
 from worthwhile.cli._terminal import check_output, explained, notes
-from worthwhile.cli.fit import Task
+from worthwhile.cli.fit import Task, say_time
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +46,25 @@ def report(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "What accuracy costs",
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            help="What to call a label on the page, as label=name, such as 1=ill; repeat for more.",
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method", help="Without --from: method to run; repeat for more. All by default."
+        ),
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            help="Without --from: seconds after which no further method begins.", show_default=False
+        ),
+    ] = None,
     errors: ErrorPrices = None,
     worth: Worth = None,
     refer: Refer = None,
@@ -67,8 +87,13 @@ def report(
         check_output(output, force=force)
         X, y, prices = Task(data, target, costs, categorical, dates).read(rows, seed)
         own = GivenErrors(costs, errors, worth, refer).fitting(y)
+        classes = read_names(names, y)
         if comparison is None:
-            found = compare(X, y, prices, random_state=seed, verbose=1, errors=own)
+            asked: Any = methods or "all"
+            say_time(asked, X, y, prices, sweeps=3, effort=8, limit=time)
+            found = compare(
+                X, y, prices, asked, n_splits=3, effort=8, random_state=seed, time_limit=time, verbose=1, errors=own
+            )  # fmt: skip
         else:
             try:
                 found = Comparison.from_dict(json.loads(comparison.read_text(encoding="utf-8")))
@@ -77,7 +102,7 @@ def report(
                     f"{comparison} is not the output of 'worthwhile compare -o'."
                 ) from None
         summary = summarise(
-            found, X, y, prices, title=title, settings={"data": data.name, "seed": seed},
+            found, X, y, prices, title=title, classes=classes, settings={"data": data.name, "seed": seed},
             scoring=TotalCost(own) if own is not None and found.in_money else None,
         )  # fmt: skip
         write_report(summary, output)

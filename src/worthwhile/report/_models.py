@@ -16,6 +16,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
+from worthwhile.costs import QUANTA_PER_UNIT, as_float
 from worthwhile.frontier import Comparison, Point, train_points
 
 Ints = npt.NDArray[np.intp]
@@ -112,7 +113,7 @@ class Folds:
                 error = math.sqrt(max(score[i] * (1 - score[i]), 0.0) / n)
             found.append(
                 Measured(
-                    name, params, stage, float(score[i]), error, float(bills[i].mean()), shares[i],
+                    name, params, stage, float(score[i]), error, _mean_bill(bills[i]), shares[i],
                     bills[i], models[i],
                 )
             )  # fmt: skip
@@ -125,6 +126,11 @@ class Folds:
     def _prior(self, y: npt.NDArray[Any]) -> Any:
         prior = DummyRegressor() if self.of_numbers(self.y) else DummyClassifier(strategy="prior")
         return prior.fit(np.zeros((len(y), 1)), y)
+
+
+def _mean_bill(bills: npt.NDArray[np.float64]) -> float:
+    """To a whole quantum: where everybody buys everything it is the price of everything, and no more."""
+    return as_float(round(float(np.rint(bills * QUANTA_PER_UNIT).mean())))
 
 
 def measure_choices(

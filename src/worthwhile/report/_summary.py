@@ -15,6 +15,7 @@ from worthwhile.estimators.reading import column_names
 from worthwhile.frontier import Comparison
 from worthwhile.metrics import TotalCost
 from worthwhile.report._models import (
+    NOTHING,
     Folds,
     Measured,
     measure_choices,
@@ -32,7 +33,7 @@ BAND = 0.68
 """Confidence of the bands: with few splits and few rows, surer ones would fill the picture."""
 
 NEARLY = 0.01
-"""How far from the best score the headline's model may be."""
+"""How far from the best score that half the money buys the headline's model may be."""
 
 
 def summarise(
@@ -89,6 +90,7 @@ def summarise(
     models, chosen = measure_choices(comparison, folds, stops.tolist())
     peer = measure_peer(comparison, folds)
     rows = _rows_to_show(models, n_cases)
+    told = _to_tell(models, resolved, comparison.in_money)
     facts = {
         "rows": len(y),
         "features": X.shape[1],
@@ -103,10 +105,12 @@ def summarise(
     names = {_plain(label): str(name) for label, name in (classes or {}).items()}
     return {
         "title": title,
-        "headline": _headline(models, peer, resolved, comparison.score_name),
+        "headline": _headline(models, told, peer, resolved, comparison.score_name),
         "unit": resolved.unit,
         "score_name": "minus the total per case" if comparison.in_money else comparison.score_name,
+        "labels": {name: _label(name, folds) for name in (NOTHING, *comparison.methods)},
         "full_cost": resolved.total,
+        "start": chosen.index(models.index(told)),
         "methods": [_method(comparison, name) for name in comparison.methods],
         "models": [_model(one, folds, resolved, rows, names) for one in models],
         "peer": None
@@ -122,35 +126,52 @@ def summarise(
     }
 
 
+def _to_tell(models: Sequence[Measured], costs: worthwhile.Costs, in_money: bool) -> Measured:
+    """The model of the headline: nearly as good as the best that half the money buys; in money, the best."""
+    if in_money:
+        return max(models, key=lambda m: m.score)
+    best = max(m.score for m in models if m.cost <= max(costs.total / 2, models[0].cost))
+    return min((m for m in models if m.score >= best - NEARLY), key=lambda m: m.cost)
+
+
 def _headline(
-    models: Sequence[Measured], peer: Measured | None, costs: worthwhile.Costs, score_name: str
-) -> str:
-    """What is nearly as good as the best, what it costs, and what is used today."""
+    models: Sequence[Measured], told: Measured, peer: Measured | None, costs: worthwhile.Costs, score_name: str
+) -> str:  # fmt: skip
+    """What one model brings and costs, and beside it the best one and what is used today."""
     unit = f" {costs.unit}" if costs.unit else ""
     if score_name == TotalCost.name:
-        least, free = max(models, key=lambda m: m.score), min(models, key=lambda m: m.cost)
+        free = min(models, key=lambda m: m.cost)
         return (
-            f"{-least.score:.2f}{unit} a case in all: {least.cost:.2f} for tests, {-least.score - least.cost:.2f} for "
+            f"{-told.score:.2f}{unit} a case in all: {told.cost:.2f} for tests, {-told.score - told.cost:.2f} for "
             f"errors; without tests errors would cost {-free.score:.2f}."
         )
-    best = max(model.score for model in models)
-    cheap = min((m for m in models if m.score >= best - NEARLY), key=lambda m: m.cost)
-    share = 100 * cheap.cost / (costs.total or 1.0)
     right = score_name == "accuracy"
+    share = 100 * told.cost / (costs.total or 1.0)
     said = (
-        f"{_percent(cheap.score)} of new cases right"
-        if right
-        else f"{score_name} {cheap.score:.3f}"
+        f"{_percent(told.score)} of new cases right" if right else f"{score_name} {told.score:.3f}"
     )
-    said += f" for {cheap.cost:.2f}{unit} a case, {share:.{0 if share >= 1 else 1}f} % of the price of everything"
-    if peer is None or peer.method == cheap.method:
-        return f"{said}; the best found has {_percent(best) if right else f'{best:.3f}'}."
-    other = _percent(peer.score) if right else f"{peer.score:.3f}"
-    return f"{said}; {peer.method} has {other} for {peer.cost:.2f}{unit}."
+    said += f" for {told.cost:.2f}{unit} a case, {share:.{0 if share >= 1 else 1}f} % of the price of everything"
+    best, beside = max(models, key=lambda m: m.score), dict[str, Measured]()
+    if best is not told:
+        beside["the best found has"] = best
+    if peer is not None and peer.method != told.method:
+        beside[peer.method if beside else f"{peer.method} has"] = peer
+    others = [
+        f"{name} {_percent(one.score) if right else f'{one.score:.3f}'} for {one.cost:.2f}{unit}"
+        for name, one in beside.items()
+    ]
+    return f"{said}; {', '.join(others)}." if others else f"{said}, which is the best found."
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def _label(method: str, folds: Folds) -> str:
+    """What a method is called on the page, where a slider is about budgets, too."""
+    if method != "budget":
+        return method
+    return "BudgetRegressor" if folds.of_numbers(folds.y) else "BudgetClassifier"
 
 
 def _method(comparison: Comparison, name: str) -> dict[str, Any]:
@@ -245,20 +266,31 @@ def _confidence(session: Any) -> float | None:
 
 def _table(comparison: Comparison) -> dict[str, Any]:
     table = comparison.table()
+    columns: list[Any] = list(table.columns)
     return {
-        "heads": [
-            [name, len(list(same))] for name, same in groupby(str(c[0]) for c in table.columns)
-        ],
-        "columns": [[str(part) for part in column] for column in table.columns],
+        "heads": [[name, len(list(same))] for name, same in groupby(str(c[0]) for c in columns)],
+        "columns": [[str(part) for part in column] for column in columns],
         "rows": [
             {
                 "name": str(name),
                 "peer": name in comparison.peers,
-                "values": [_plain(v) for v in row],
+                "texts": [
+                    _text(value, str(what), comparison.score_name)
+                    for value, (_, what) in zip(row, columns, strict=True)
+                ],
             }
             for name, row in zip(table.index, table.to_numpy(), strict=True)
         ],
     }
+
+
+def _text(value: float, what: str, score_name: str) -> str:
+    """A figure of the table: shares as percentages, money and seconds to two places."""
+    if math.isnan(value):
+        return "-"
+    if what == score_name == "accuracy":
+        return _percent(value)
+    return f"{value:.{3 if what in (score_name, 'area', 'mean over budgets') else 2}f}"
 
 
 def _plain(value: Any) -> Any:

@@ -4,6 +4,10 @@
   const SVG = "http://www.w3.org/2000/svg";
   const COLOURS = ["#1f6f8b", "#c8553d", "#588157", "#7b4fa3", "#b8860b", "#d1495b", "#3d5a80", "#2a9d8f", "#8d6e63",
     "#6c757d", "#e07a5f", "#4361ee", "#9c6644", "#006d77", "#bc4b93", "#7f8c1d"];
+  // Shares of right answers are read as percentages; other scores are numbers.
+  const percent = summary.score_name === "accuracy";
+  const said = (score, digits = 1) => percent ? `${(100 * score).toFixed(digits)} %` : score.toFixed(digits + 2);
+  const INK = "#1c2330";
   const money = value => `${value.toFixed(2)} ${summary.unit}`.trim();
   const byId = id => document.getElementById(id);
   const make = (name, attributes, parent) => {
@@ -25,7 +29,8 @@
 
   // The frontier, bills on a logarithmic axis: the interesting budgets are small ones.
   const points = summary.methods.flatMap(method => method.points);
-  const scores = [...points, ...summary.models].map(p => p.score);
+  const peers = summary.peer ? [summary.peer] : [];
+  const scores = [...points, ...summary.models, ...peers].map(p => p.score);
   const low = Math.min(...scores), high = Math.max(...scores), pad = (high - low || 1) * 0.05;
   const least = summary.full_cost * 0.003;
   const hidden = new Set();
@@ -54,7 +59,7 @@
     for (let i = Math.ceil((low - pad) / step); i * step <= high + pad; i++) {
       const score = i * step;
       make("line", { x1: LEFT, x2: width - RIGHT, y1: y(score), y2: y(score), stroke: "#e3e7ed" }, svg);
-      make("text", { x: LEFT - 6, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = score.toFixed(places);
+      make("text", { x: LEFT - 6, y: y(score) + 4, "text-anchor": "end" }, svg).textContent = percent ? `${(100 * score).toFixed(Math.max(0, places - 2))} %` : score.toFixed(places);
     }
     for (const cost of roundCosts(width < 600 ? [1] : [1, 2, 5])) {
       make("line", { x1: x(cost), x2: x(cost), y1: TOP, y2: height - BOTTOM, stroke: "#eef1f5" }, svg);
@@ -65,25 +70,45 @@
     label.textContent = `mean bill${summary.unit ? `, ${summary.unit}` : ""} (logarithmic)`;
     const band = make("path", { class: "band", stroke: "none", "fill-opacity": 0.15 }, svg);
     const groups = summary.methods.map((method, index) => curve(method, colour(index), svg, x, y));
-    const ring = make("circle", { r: 8, fill: "none", stroke: "#1c2330", "stroke-width": 2.5 }, svg);
+    drawModels(svg, x, y);
+    const ring = make("circle", { r: 8, fill: "none", stroke: INK, "stroke-width": 2.5 }, svg);
     byId("frontier").replaceChildren(svg);
     chart = { x, y, band, groups, ring };
     groups.forEach((group, index) => { group.style.display = hidden.has(index) ? "none" : ""; });
   }
 
+  // What the slider shows: a step up where the next model can be paid for, and what people use today beside it.
+  function drawModels(svg, x, y) {
+    const steps = summary.models.map((model, i) => `${i ? `H${x(model.cost).toFixed(1)}V` : `M${x(model.cost).toFixed(1)},`}${y(model.score).toFixed(1)}`);
+    make("path", { d: `${steps.join("")}H${x(summary.full_cost).toFixed(1)}`, fill: "none", stroke: INK, "stroke-width": 2.6 }, svg);
+    for (const model of summary.models) {
+      const dot = make("circle", { class: "model", cx: x(model.cost), cy: y(model.score), r: 4, fill: INK }, svg);
+      explain(dot, `${summary.labels[model.method]}: ${summary.score_name} ${said(model.score)} for ${money(model.cost)}`);
+    }
+    for (const peer of peers) {
+      const [cx, cy] = [x(peer.cost), y(peer.score)];
+      const mark = make("path", { class: "today", d: `M${cx},${cy - 7}l7,7l-7,7l-7,-7Z`, fill: "#fff", stroke: INK, "stroke-width": 2 }, svg);
+      explain(mark, `${peer.method}: ${summary.score_name} ${said(peer.score)} for ${money(peer.cost)}`);
+    }
+  }
+
+  function explain(mark, text) {
+    mark.addEventListener("pointermove", event => {
+      tip.textContent = text;
+      tip.style.display = "block";
+      tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
+      tip.style.top = `${event.clientY + 14}px`;
+    });
+    mark.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+  }
+
   function curve(method, stroke, svg, x, y) {
     const group = make("g", {}, svg);
     const path = method.points.map((p, i) => `${i ? "L" : "M"}${x(p.cost).toFixed(1)},${y(p.score).toFixed(1)}`).join("");
-    make("path", { class: "curve", d: path, fill: "none", stroke, "stroke-width": 2.2, "stroke-dasharray": method.peer ? "6 5" : "none" }, group);
+    make("path", { class: "curve", d: path, fill: "none", stroke, "stroke-width": 1.5, "stroke-dasharray": method.peer ? "6 5" : "none" }, group);
     for (const p of method.points) {
       const dot = make("circle", { cx: x(p.cost), cy: y(p.score), r: 6, fill: stroke, "fill-opacity": 0.02 }, group);
-      dot.addEventListener("pointermove", event => {
-        tip.textContent = `${method.name}: ${summary.score_name} ${p.score.toFixed(4)} for ${money(p.cost)}`;
-        tip.style.display = "block";
-        tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
-        tip.style.top = `${event.clientY + 14}px`;
-      });
-      dot.addEventListener("pointerleave", () => { tip.style.display = "none"; });
+      explain(dot, `${summary.labels[method.name]}: ${summary.score_name} ${said(p.score, 2)} for ${money(p.cost)}`);
     }
     return group;
   }
@@ -92,7 +117,7 @@
     const entry = element("span"), stroke = element("i");
     stroke.style.borderTopColor = colour(index);
     stroke.style.borderTopStyle = method.peer ? "dashed" : "solid";
-    entry.append(stroke, method.name);
+    entry.append(stroke, summary.labels[method.name]);
     entry.addEventListener("click", () => {
       const off = entry.classList.toggle("off");
       hidden[off ? "add" : "delete"](index);
@@ -101,17 +126,23 @@
     byId("legend").appendChild(entry);
   });
 
+  for (const [mark, text] of [["●", "models of the slider"], ...peers.map(peer => ["◇", `${peer.method}, measured like them`])]) {
+    const entry = element("span", undefined, "fixed");
+    entry.append(element("b", mark), text);
+    byId("legend").prepend(entry);
+  }
+
   // One model per position: its figures, its band, its purchases, its cases.
   const order = summary.features.map((_, i) => i).sort((a, b) => summary.features[b].alone - summary.features[a].alone);
   function show(position) {
     stop = position;
     const pick = summary.picks[stop], model = summary.models[pick.model];
     byId("budget-value").textContent = money(pick.budget);
-    byId("pick-method").textContent = model.method;
-    byId("pick-score").textContent = model.score.toFixed(3) + (model.error === null ? "" : ` ± ${model.error.toFixed(3)}`);
+    byId("pick-method").textContent = summary.labels[model.method];
+    byId("pick-score").textContent = said(model.score) + (model.error === null ? "" : ` ± ${said(model.error)}`);
     byId("pick-cost").textContent = money(model.cost);
     const given = model.params.budget;
-    const settings = given !== undefined ? [`as fitted for a budget of ${money(given)}`] : Object.entries(model.params).filter(([, value]) => value !== null).map(([name, value]) =>
+    const settings = given !== undefined ? [`fitted with budget ${money(given)}`] : Object.entries(model.params).filter(([, value]) => value !== null).map(([name, value]) =>
       `${name} ${typeof value === "number" ? Number(value.toPrecision(3)) : value}`);
     if (model.stage !== null) settings.push(`${model.stage} stages`);
     byId("pick-params").textContent = settings.join(", ") || "none";
