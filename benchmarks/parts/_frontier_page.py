@@ -231,22 +231,29 @@ def draw(results: dict[tuple[str, str], list[Split]], path: str) -> None:
     columns = 4
     rows = -(-len(results) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(3.1 * columns, 2.3 * rows), squeeze=False)
-    looks = [("any peer", "tab:gray"), ("ours", "tab:blue")]
+    looks = [
+        ("any peer", "tab:gray", "the best of nine peers"),
+        ("ours", "tab:blue", "BudgetClassifier"),
+    ]
     for axis, ((name, prices), splits) in zip(axes.flat, results.items(), strict=False):
-        for who, colour in looks:
-            for how, line, label in (("one", "-", who), ("mixed", ":", f"{who}, mixed")):
+        for who, colour, name_of in looks:
+            for how, line, label in (
+                ("one", "-", name_of),
+                ("mixed", ":", f"{name_of}, two mixed"),
+            ):
                 curve = np.mean([s.curves[how][who] for s in splits], axis=0)
                 axis.plot(100 * SHARES, curve, line, color=colour, lw=1.3, label=label)
         axis.set_xscale("log")
-        axis.set_title(f"{name}, {prices}", fontsize=9)
-        axis.tick_params(labelsize=7)
+        axis.set_title(f"{name}, {prices} prices", fontsize=10)
+        axis.tick_params(labelsize=8)
         axis.set_xticks([1, 10, 100], ["1 %", "10 %", "100 %"])
     for axis in axes.flat[len(results) :]:
         axis.set_visible(False)
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncol=4, fontsize=8, frameon=False)
-    figure.supylabel("test accuracy", fontsize=9)
-    figure.tight_layout(rect=(0.01, 0.04, 1, 1))
+    figure.legend(handles, labels, loc="lower center", ncol=4, fontsize=11, frameon=False)
+    figure.supylabel("test accuracy", fontsize=11)
+    figure.supxlabel("mean bill, as a share of the price of everything", fontsize=11, y=0.035)
+    figure.tight_layout(rect=(0.01, 0.05, 1, 1))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=70)
     plt.close(figure)
