@@ -67,8 +67,11 @@ def test_frontiers_show_what_is_worth_choosing():
         [Point(0, 0.5), Point(4, 0.8, params={"lam": 0.12345}, stage=7), Point(5, 0.7)], unit="CAD"
     )
     rows = cells(sweep._repr_html_())
-    assert rows[0] == ["method", "cost", "score", "setting"]
-    assert [row[1:] for row in rows[1:]] == [["0", "0.5", ""], ["4", "0.8", "lam=0.1235, 7 stages"]]
+    assert rows[0] == ["cost", "score", "setting"]
+    assert rows[1:] == [["0", "0.5", ""], ["4", "0.8", "lam=0.1235, 7 stages"]]
+    joined = cells(Frontier.join({"tree": sweep})._repr_html_())
+    assert joined[0] == ["method", *rows[0]]
+    assert joined[1] == ["tree", *rows[1]]
 
 
 def test_comparisons_and_choices():

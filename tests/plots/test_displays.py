@@ -78,6 +78,10 @@ def test_comparisons_put_the_best_on_validation_in_front():
     assert line.get_linewidth() == max(one.get_linewidth() for one in display.ax_.lines)
     assert line.get_ydata()[-1] == pytest.approx(0.81)
     assert display.ax_.get_xscale() == "log"
+    band = display.ax_.collections[0].get_paths()[0].vertices[:, 1]
+    _, low, high = Comparison(runs, [1, 4]).curve("best on validation", [5], 0.68)
+    assert band.max() == pytest.approx(high[0])  # and not of one that fills the picture
+    assert np.isclose(band, low[0]).any()
     only = plots.FrontierDisplay.from_comparison(Comparison(runs, [1, 4]), ["b"], ax=display.ax_)
     assert list(only.lines_) == ["b"]
     assert only.figure_ is display.figure_

@@ -103,10 +103,13 @@ class Frontier:
         )
 
     def _repr_html_(self) -> str:
+        heads = ["method", "cost", self.score_name, "setting"]
         rows = [
             (point.method, point.cost, point.score, setting_of(point)) for point in self.pareto()
         ]
-        return html_table(repr(self), ["method", "cost", self.score_name, "setting"], rows)
+        if not any(point.method for point in self):
+            heads, rows = heads[1:], [row[1:] for row in rows]
+        return html_table(repr(self), heads, rows)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw cost against score; a :class:`~worthwhile.plots.FrontierDisplay`."""

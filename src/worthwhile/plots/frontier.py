@@ -13,6 +13,9 @@ from worthwhile.plots._style import COLOURS, clean, cost_label, line_style, log_
 MOST_INSIDE = 5
 """Curves whose names fit into the axes; with more the legend stands beside them."""
 
+BAND = 0.68
+"""Confidence of the band: with few splits, surer ones would fill the picture."""
+
 
 class FrontierDisplay:
     """Step curves of the best score within each budget.
@@ -131,7 +134,7 @@ class FrontierDisplay:
         comparison : Comparison
             What ``worthwhile.compare`` gave.
         methods : list of str, optional
-            Names to draw; by default all, and the best on validation with its interval.
+            Names to draw; by default all, and the best on validation with its 68 % interval.
         ax : matplotlib axes, optional
             Where to draw.
         """
@@ -139,7 +142,7 @@ class FrontierDisplay:
         budgets = comparison.full_cost * np.geomspace(0.005, 1, 120)
         curves = {}
         for name in names:
-            mean, low, high = comparison.curve(name, budgets)
+            mean, low, high = comparison.curve(name, budgets, BAND)
             banded = name == MIXED and not np.isnan(low).all()
             curves[name] = (budgets, mean, low if banded else None, high if banded else None)
         wide = [name for name in names if name == MIXED]
