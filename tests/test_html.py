@@ -45,7 +45,8 @@ def session():
 
 def test_looking_at_a_session_does_not_move_it(session):
     before = session.to_dict()
-    assert "0 values known, 0 of 150 CAD spent" in session._repr_html_()
+    assert repr(session) == "Session(0 values known, 0 of 150 CAD spent)"
+    assert repr(session) in session._repr_html_()
     assert session.to_dict() == before
     (name,) = session.ask()
     session.tell({name: 3.0})

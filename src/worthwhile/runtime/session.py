@@ -197,14 +197,16 @@ class Session(Listener):
         """The values told so far, in order, in the words of the user's table."""
         return {self.policy.costs.name(f): self._word(f, v) for f, v in self._known.items()}
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
         # Looking at it must not move it on: no plan, no answer.
         unit = f" {self.policy.costs.unit}".rstrip()
         limit = "" if self.budget is None else f" of {self.budget:g}"
-        caption = f"Session: {len(self.known)} values known, {self.spent:g}{limit}{unit} spent"
+        return f"Session({len(self.known)} values known, {self.spent:g}{limit}{unit} spent)"
+
+    def _repr_html_(self) -> str:
         paid = {entry.feature: entry.amount for entry in self.ledger.entries}
         rows = [(feature, value, paid.get(feature)) for feature, value in self.known.items()]
-        return html_table(caption, ["feature", "value", "paid"], rows)
+        return html_table(repr(self), ["feature", "value", "paid"], rows)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw how the bill grew, with the budget; a :class:`~worthwhile.plots.LedgerDisplay`."""
