@@ -407,7 +407,7 @@ class LibraryCase(Case):
     def why(self, feature: int) -> str:
         """How many features the next set adds."""
         count = 0 if self._target < 0 else len(self._missing(self._target))
-        return f"{'all' if count == 1 else f'one of {count}'} that the next model adds"
+        return f"{'the last' if count == 1 else f'one of {count}'} that the next model adds"
 
     def answer(self) -> Floats:
         """That of the set where the row stands, or of the best one that is known by now."""
