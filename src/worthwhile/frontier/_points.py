@@ -103,12 +103,14 @@ class Frontier:
         )
 
     def _repr_html_(self) -> str:
-        heads = ["method", "cost", self.score_name, "setting"]
-        rows = [
-            (point.method, point.cost, point.score, setting_of(point)) for point in self.pareto()
+        named = any(point.method for point in self)
+        heads = ["cost", self.score_name, "setting"]
+        rows: list[tuple[Any, ...]] = [
+            (point.cost, point.score, setting_of(point)) for point in self.pareto()
         ]
-        if not any(point.method for point in self):
-            heads, rows = heads[1:], [row[1:] for row in rows]
+        if named:
+            heads = ["method", *heads]
+            rows = [(point.method, *row) for point, row in zip(self.pareto(), rows, strict=True)]
         return html_table(repr(self), heads, rows)
 
     def plot(self, ax: Any = None) -> Any:
