@@ -232,7 +232,7 @@ def draw(results: dict[tuple[str, str], list[Split]], path: str) -> None:
     rows = -(-len(results) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(3.1 * columns, 2.3 * rows), squeeze=False)
     looks = [
-        ("any peer", "tab:gray", "the best of nine peers"),
+        ("any peer", "tab:gray", "the best of eight peers"),
         ("ours", "tab:blue", "BudgetClassifier"),
     ]
     for axis, ((name, prices), splits) in zip(axes.flat, results.items(), strict=False):

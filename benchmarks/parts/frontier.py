@@ -1,4 +1,4 @@
-"""One training of BudgetClassifier against nine tuned peers, over all budgets.
+"""One training of BudgetClassifier against eight tuned peers, over all budgets.
 
     python -m benchmarks.parts.frontier --data FOLDER [--keep FILE] [--cases heart,pima] [--out PAGE]
 
