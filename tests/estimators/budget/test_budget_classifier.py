@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import worthwhile
 from worthwhile import BudgetClassifier, Costs
@@ -163,12 +164,28 @@ def test_weights_count(data):
         ({}, "at takes one of budget and stage"),
         ({"budget": 1, "stage": 1}, "at takes one of budget and stage"),
         ({"stage": 1000}, "stage is 1000: the frontier has lines 0 to"),
+        ({"stage": 1.5}, "stage is 1.5: the frontier has lines 0 to"),
+        ({"stage": "0"}, "stage is '0': the frontier has lines 0 to"),
+        ({"budget": 1, "mix": "yes"}, "mix is 'yes': give True, False"),
+        ({"worth": 1, "mix": 1}, "mix is 1: give True, False"),
         ({"budget": -1}, "budget is -1"),
     ],
 )
 def test_at_refuses(model, given, message):
     with pytest.raises(ValueError, match=message):
         model.at(**given)
+
+
+def test_weights_that_are_all_alike_change_nothing(data, model):
+    weighted = BudgetClassifier(n_trees=16, random_state=0)
+    weighted.fit(*data, sample_weight=np.full(len(data[0]), 0.1))
+    assert weighted.policy_.fingerprint() == model.policy_.fingerprint()
+
+
+def test_questions_to_a_model_that_is_not_fitted_are_refused():
+    for ask in (lambda m: m.referred(np.zeros((1, 2))), lambda m: m.total_cost([[0]], [0])):
+        with pytest.raises(NotFittedError):
+            ask(BudgetClassifier())
 
 
 def test_a_bad_budget_is_refused_before_work(data):

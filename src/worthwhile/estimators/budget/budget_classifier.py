@@ -12,7 +12,11 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Errors, budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.parameters import ClassParameters
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators._shared.weights import (
+    drop_weightless,
+    read_weight,
+    relative_weight,
+)
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
 from worthwhile.estimators.budget._payoff import Classes
@@ -153,7 +157,7 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
-        weight = np.ones(len(X)) if weight is None else weight / weight.mean()
+        weight = relative_weight(weight, len(X))
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, weight, len(self.classes_), threads)
             return self._learn(table, codes, costs, threads)._remember(given)
@@ -209,6 +213,7 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
 
     def referred(self, X: Any, budget: Any = None, *, key: Any = None) -> npt.NDArray[np.bool_]:
         """Which cases are better handed to a person, bool (n,): where that costs less than an error."""
+        self._check_fitted()
         errors = self.policy_.output.errors
         if errors is None or errors.refer is None:
             raise ValueError("nothing is referred: give the price of it, refer=, beside errors=.")
