@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -23,6 +25,27 @@ from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.policy.output import Output
 
 Floats = npt.NDArray[np.float64]
+
+LEAST_SETS = 12
+"""Sets, about, that have a share of each class for every row at once."""
+
+
+def _memory() -> float:
+    """Bytes of this machine, where they can be known."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _refuse_too_many(n_rows: int, n_classes: int, most: float) -> None:
+    """Refuse classes whose shares could not be held: the system would end the process without a word."""
+    needed = 8.0 * LEAST_SETS * n_rows * n_classes
+    if needed > most:
+        raise ValueError(
+            f"y has {n_classes} classes in {n_rows} rows: their shares take {needed / 2**30:.0f} GiB or more, and "
+            f"there are {most / 2**30:.0f}. Give fewer rows, or join rare classes."
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -157,6 +180,7 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
+        _refuse_too_many(len(X), len(self.classes_), _memory())
         weight = relative_weight(weight, len(X))
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, weight, len(self.classes_), threads)
