@@ -50,7 +50,9 @@ def some(names: Iterable[object], most: int = 5) -> str:
     --------
     >>> some(["age", "sex", "chol"], most=2)
     "'age', 'sex' and 1 more"
+    >>> some([0, 1])
+    '0, 1'
     """
-    names = [str(name) for name in names]
+    names = [name if isinstance(name, (bool, int, float)) else str(name) for name in names]
     listed = ", ".join(map(repr, names[:most]))
     return listed + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from worthwhile.columns import Column, Columns, UnknownValue
 from worthwhile.columns.column import MOST_LEVELS, kind_of
-from worthwhile.columns.table import dense, places_of
+from worthwhile.columns.table import dense, dense_columns, places_of, refuse_twice
 
 DAY = datetime.date(1980, 5, 1)
 STAMP = datetime.datetime(1980, 5, 1, 13, 30)
@@ -241,6 +241,22 @@ def test_sparse_matrices_become_dense_where_they_fit():
         ValueError, match=r"X is sparse, and as a dense array of 3 x 3 it would take"
     ):
         dense(X, most_bytes=10)
+
+
+@pytest.mark.parametrize("filling", [0.0, np.nan])
+def test_sparse_columns_of_pandas_are_as_others(filling):
+    frame = pd.DataFrame({"a": [filling, 1.0, 2.0], "b": ["x", "y", "x"]})
+    sparse = frame.astype({"a": pd.SparseDtype(float, filling)})
+    pd.testing.assert_frame_equal(dense_columns(sparse), frame)
+    assert sparse["a"].dtype != float, "the caller's frame stays as it is"
+    assert dense_columns(frame) is frame
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame(np.zeros((2, 3)), columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="two columns named 'a': rename one"):
+        refuse_twice(frame)
+    refuse_twice(frame.iloc[:, :2])
 
 
 @pytest.mark.parametrize("pieces", [1, 3])

@@ -54,6 +54,13 @@ def test_errors_may_be_given_in_several_ways(given, loss, same):
         ({"refer": 1}, ValueError, "no price"),
         ({"worth": 1, "refer": -1}, ValueError, "refer is -1"),
         ({"squared": 1, "refer": 1}, ValueError, "by classes alone"),
+        (
+            {"worth": 1, "refer": 1, "refer_label": None},
+            TypeError,
+            "refer_label is None: give text",
+        ),
+        ({"worth": 1, "refer": 1, "refer_label": [1]}, TypeError, r"refer_label is \[1\]"),
+        ({"worth": 1, "refer": 1, "refer_label": math.nan}, TypeError, "refer_label is nan"),
     ],
 )
 def test_nonsense_is_refused(given, kind, message):

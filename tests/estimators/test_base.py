@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from tests.estimators.small import make, public_estimators
 from tests.testing.dishonest.honest import HonestTrees
 from worthwhile import Costs, CostWeightedL1Classifier, PricedModel
+from worthwhile.core.threads import Threads
 from worthwhile.datasets import make_priced_classification
 
 
@@ -65,6 +66,39 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(data, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fresh.fit(X, y)
     assert set(vars(fresh)) == {"costs", "random_state", "n_jobs"}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_an_interrupt_that_a_kernel_wrapped_is_one_again(data, monkeypatch, depth):
+    X, y, costs = data
+    error: BaseException = KeyboardInterrupt()
+    for _ in range(depth):  # as numba and Python wrap it
+        wrapped = SystemError("returned a result with an exception set")
+        wrapped.__cause__, error = error, wrapped
+
+    def interrupted(*_, **__):
+        raise error
+
+    model = HonestTrees(costs, random_state=0).fit(X, y)
+    monkeypatch.setattr(HonestTrees, "make_policy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    monkeypatch.setattr(type(model.policy_), "serve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.predict(X)
+    with pytest.raises(KeyboardInterrupt), Threads(2) as threads:
+        threads.run(1, interrupted)
+
+
+def test_other_errors_of_the_interpreter_stay(data, monkeypatch):
+    X, y, costs = data
+
+    def broken(*_, **__):
+        raise SystemError("nothing that anybody did")
+
+    monkeypatch.setattr(HonestTrees, "make_policy", broken)
+    with pytest.raises(SystemError):
+        HonestTrees(costs, random_state=0).fit(X, y)
 
 
 def test_fit_keeps_its_signature():

@@ -241,3 +241,31 @@ def test_weights_count_in_the_mean_targets_of_categories(loans, name):
     for column, table in tables[0].items():
         np.testing.assert_allclose(table, tables[1][column], rtol=1e-9)
     assert any(not np.allclose(t, tables[2][c], equal_nan=True) for c, t in tables[0].items())
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (polars.DataFrame({"a": [0.0, 1.0]}).lazy(), "LazyFrame.*collect"),
+        (np.array([(0.0,), (1.0,)], dtype=[("a", float)]), "array of records: give pandas"),
+    ],
+)
+def test_what_is_no_table_yet_is_refused_with_what_to_do(X, said):
+    with pytest.raises(TypeError, match=said):
+        worthwhile.BudgetClassifier().fit(X, [0, 1])
+
+
+def test_names_that_stand_twice_are_refused_and_sparse_columns_read():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "a"])
+    y = X["b"] > 0
+    with pytest.raises(ValueError, match="two columns named 'a'"):
+        CostWeightedL1Classifier().fit(X, y)
+    with pytest.raises(ValueError, match="two columns named 'a'"):
+        worthwhile.compare(X, y, None, ["decision-tree"], n_splits=1)
+    X.columns = ["a", "b", "c"]
+    sparse = X.astype(pd.SparseDtype(float))
+    model = CostWeightedL1Classifier(1e-3).fit(sparse, y)
+    dense = CostWeightedL1Classifier(1e-3).fit(X, y)
+    assert model.policy_.fingerprint() == dense.policy_.fingerprint()
+    assert np.array_equal(model.predict(sparse), dense.predict(X))

@@ -180,11 +180,67 @@ def test_pipelines_are_mixed(data):
     assert found.cost(X, key=np.arange(len(X))).mean() < 12
 
 
+def calibrated(costs, kind):
+    return CostWeightedL1Classifier(costs=costs, calibrate=kind)
+
+
+@pytest.fixture(scope="module")
+def with_map(data):
+    X, y, costs = data
+    return BudgetSearchCV(calibrated(costs, "isotonic"), 9, mix=True, **QUICK).fit(X, y)
+
+
+def test_calibrate_gives_a_mixture_one_map_of_that_kind(search, with_map, data):
+    X, keys = data[0], range(len(data[0]))
+    assert with_map.mixture_ == search.mixture_, "what is swept is not calibrated"
+    assert with_map.estimator.calibrate == "isotonic"
+    output = with_map.policy_.output
+    assert output.calibration.kind == "isotonic"
+    assert np.array_equal(with_map.acquired(X, key=keys), search.acquired(X, key=keys))
+    assert np.array_equal(with_map.predict(X, key=keys), search.predict(X, key=keys))
+    raw = search.best_estimator_._run(X, key=keys).raw
+    assert np.array_equal(with_map.predict_proba(X, key=keys), output.probabilities(raw))
+    said = [
+        found.best_estimator_._promised().figures["calibration"] for found in (search, with_map)
+    ]
+    assert said[0] != said[1], "the promise is of probabilities behind the map"
+
+
+def test_calibrate_false_is_no_map(search, data):
+    X, y, costs = data
+    found = BudgetSearchCV(calibrated(costs, False), 9, mix=True, **QUICK).fit(X, y)
+    assert found.policy_.output.calibration is None
+    assert found.mixture_ == search.mixture_
+
+
+def test_what_stands_alone_has_the_map_that_was_asked_for(data):
+    X, y, costs = data
+    found = BudgetSearchCV(calibrated(costs, "sigmoid"), 1e4, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is None
+    assert found.best_estimator_.calibration_["kind"] == "sigmoid"
+
+
+def test_a_pipeline_that_is_mixed_has_the_map_of_its_last_step(data):
+    X, y, costs = data
+    piped = make_pipeline(StandardScaler(), calibrated(costs, "sigmoid"))
+    found = BudgetSearchCV(piped, 9, mix=True, **QUICK).fit(X, y)
+    assert found.mixture_ is not None
+    assert found.policy_.output.calibration.kind == "sigmoid"
+
+
+def test_a_journal_of_calibrated_sweeps_is_not_that_of_a_mixture(data, tmp_path):
+    X, y, costs = data
+    few = {**QUICK, "trade_off": [{"lam": 0.1}, {"lam": 0.01}], "resume": tmp_path / "journal"}
+    BudgetSearchCV(calibrated(costs, "sigmoid"), 9, **few).fit(X, y)
+    with pytest.raises(ValueError, match="estimator"):
+        BudgetSearchCV(calibrated(costs, "sigmoid"), 9, mix=True, **few).fit(X, y)
+
+
 def test_what_cannot_be_mixed_is_refused_before_training(data):
     X, y, costs = data
-    calibrated = CostWeightedL1Classifier(costs=costs, calibrate="sigmoid")
-    with pytest.raises(ValueError, match="calibrate is given"):
-        BudgetSearchCV(calibrated, 9, mix=True).fit(X, y)
+    deciding = CostWeightedL1Classifier(costs=costs, errors=5)
+    with pytest.raises(ValueError, match=r"errors is given.*give errors to the search"):
+        BudgetSearchCV(deciding, 9, mix=True).fit(X, y)
     with pytest.raises(ValueError, match="there are queries"):
         BudgetSearchCV(GreedyMiserRegressor(costs=costs), 9, mix=True).fit(
             X, y, qid=np.arange(len(y)) // 10

@@ -108,3 +108,25 @@ def dense(X: Any, most_bytes: int = 2**30) -> Any:
             f"up to {most_bytes / 2**30:.1f} GiB are made dense. Give fewer columns, or fewer rows at a time."
         )
     return X.toarray()
+
+
+def dense_columns(X: Any) -> Any:
+    """A frame of pandas whose sparse columns are as others; anything else as it is."""
+    if not (hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return X
+    sparse = [
+        place for place, dtype in enumerate(X.dtypes) if type(dtype).__name__ == "SparseDtype"
+    ]
+    if not sparse:
+        return X
+    found = X.copy(deep=False)
+    for place in sparse:
+        found.isetitem(place, X.iloc[:, place].sparse.to_dense())
+    return found
+
+
+def refuse_twice(X: Any) -> None:
+    """Refuse a frame two of whose columns have one name."""
+    if is_frame(X) and len(set(labels := labels_of(X))) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"X has two columns named {twice!r}: rename one of them, or leave it out.")

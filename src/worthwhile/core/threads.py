@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from worthwhile.core.collective import ALONE, Collective
+from worthwhile.core.interrupts import raise_interrupt
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """A map whose results come in order: the built-in one, or :meth:`Threads.map`."""
@@ -296,3 +297,5 @@ class Threads:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        if error is not None:
+            raise_interrupt(error)

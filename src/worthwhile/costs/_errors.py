@@ -80,7 +80,12 @@ class Errors:
         if refer is not None and self.loss is not None:
             raise ValueError("refer is given for numbers: cases are referred by classes alone.")
         self.refer = None if refer is None else error_price(refer, "refer")
-        self.refer_label = refer_label
+        self.refer_label = _bare(refer_label)
+        if (
+            not isinstance(self.refer_label, (str, int, float))
+            or self.refer_label != self.refer_label
+        ):
+            raise TypeError(f"refer_label is {refer_label!r}: give text or a number.")
 
     # Reading and writing -------------------------------------------------------------------------
 

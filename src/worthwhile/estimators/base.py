@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from worthwhile._sklearn import ClassifierMixin, RegressorMixin, available_if
+from worthwhile.core.interrupts import raise_interrupt
 from worthwhile.core.quiet import quiet
 from worthwhile.core.threads import count_threads
 from worthwhile.costs import Costs, as_floats, budget_limits, budget_quanta
@@ -22,6 +23,7 @@ from worthwhile.estimators._shared.deprecation import present_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import NoGains, importances
 from worthwhile.estimators._shared.promises import Promising
+from worthwhile.estimators._shared.targets import plain_target
 from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader, refuse_to_train
 from worthwhile.policy.base import Outcome, Policy
@@ -104,9 +106,12 @@ class CostAware(Promising, Deciding, TableReader):
             policy.check_budget()
         # Without infinities, which are refused only where they are read, no bill is needed for that.
         infinite = np.isinf(X) if not np.isfinite(np.add.reduce(X, axis=None)) else None
-        outcome = policy.serve(
-            X, limit, unavailable=missing, billed=billed or infinite is not None, keys=keys, **how
-        )
+        billed = billed or infinite is not None
+        try:
+            outcome = policy.serve(X, limit, unavailable=missing, billed=billed, keys=keys, **how)
+        except SystemError as error:
+            raise_interrupt(error)
+            raise
         if infinite is not None and (read := infinite & outcome.acquired).any():
             row, column = (int(i) for i in np.argwhere(read)[0])
             self._refuse_value(given, row, column, absent)
@@ -324,10 +329,15 @@ def _all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
         refuse_to_train(self, args[0] if args else kwargs.get("X"))
         before = dict(vars(self))
         try:
+            if len(args) > 1:
+                args = (args[0], plain_target(args[1]), *args[2:])
+            elif "y" in kwargs:
+                kwargs["y"] = plain_target(kwargs["y"])
             return fit_calibrated(self, fit, args, kwargs)
-        except BaseException:
+        except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
+            raise_interrupt(error)
             raise
 
     return fit_or_restore
@@ -353,7 +363,7 @@ class CostAwareClassifier(ClassifierMixin, CostAware):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has a single class, {self.classes_[0]!r}: a classifier needs at least two classes."
+                f"y has a single class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes."
             )
         return np.asarray(codes, dtype=np.intp)
 

@@ -22,7 +22,7 @@ from worthwhile._sklearn import BaseEstimator
 from worthwhile.columns import Columns, is_frame
 from worthwhile.columns.cells import cells, to_float
 from worthwhile.columns.parquet import ParquetTable
-from worthwhile.columns.table import column_at, dense, places_of
+from worthwhile.columns.table import column_at, dense, dense_columns, places_of, refuse_twice
 from worthwhile.costs import Costs
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.weights import read_weight
@@ -46,6 +46,10 @@ def refuse_collections(X: Any, name: str, *, regression: bool = False) -> None:
             f"X is a ParquetTable, and {name} takes tables in memory here: {' and '.join(FROM_FILES)} train on one "
             "(without calibrate); give others a sample, and predict part by part, each of table.batches()."
         )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(f"X is a LazyFrame, and {name} takes tables in memory: give X.collect().")
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise TypeError("X is an array of records: give pandas.DataFrame(X).")
     if type(X).__module__.partition(".")[0] not in ("dask", "dask_expr"):
         return
     instead = f"train worthwhile.dask.Dask{ON_DASK[regression]}, or give X.compute()"
@@ -105,7 +109,8 @@ class TableReader(BaseEstimator):
         ``weight`` (n,) is how much rows count in the mean targets of categories.
         """
         refuse_collections(X, type(self).__name__, regression=is_regressor(self))
-        X = dense(X)
+        X = dense_columns(dense(X))
+        refuse_twice(X)
         self._encoding = None
         given = None if like is None else Encoding.of(like.policy_)
         columns = None
@@ -266,5 +271,6 @@ class TableReader(BaseEstimator):
 
 def column_names(X: Any) -> list[str] | None:
     """Names of the columns as scikit-learn sees them: None unless X is a frame and all are text."""
+    refuse_twice(X)
     names = _get_feature_names(X)
     return None if names is None else list(names)

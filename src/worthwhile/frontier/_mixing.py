@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from worthwhile.costs import QUANTA_PER_UNIT
 from worthwhile.estimators.priced.held_out_map import with_map
@@ -138,7 +139,9 @@ def share_within(
     return low, bound(low)
 
 
-def with_one_map(model: PricedModel, rows: LabelledRows, twins: Twins) -> PricedModel:
+def with_one_map(
+    model: PricedModel, rows: LabelledRows, twins: Twins, kind: str | None = None
+) -> PricedModel:
     """A mixture of classifiers whose probabilities hold, as far as one map for both makes them.
 
     Parameters
@@ -150,13 +153,15 @@ def with_one_map(model: PricedModel, rows: LabelledRows, twins: Twins) -> Priced
     twins : Twins
         Mixtures made alike, which answer for the rows that they have not seen; rows are known to the
         coin by their numbers.
+    kind : str, optional
+        The map that was asked for; otherwise the usual one, if it helps.
     """
     parts = list(twins)
     raw = np.concatenate([twin._run(rows.take(held).X, key=held).raw for twin, held in parts])
     held = np.concatenate([held for _, held in parts])
     fold = np.repeat(np.arange(len(parts)), [len(held) for _, held in parts])
     unseen = rows.take(held)
-    return with_map(model, raw, unseen.y, unseen.weight, fold)
+    return with_map(model, raw, unseen.y, unseen.weight, fold, kind)
 
 
 def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:
@@ -168,8 +173,15 @@ def check_mixable(estimator: Any, rows: LabelledRows, errors: Any) -> None:
     }
     if errors is not None and getattr(estimator, "calibrates_itself", False):
         given.add("errors")
-    if found := given & {"calibrate", "errors", "worth"}:
+    if found := given & {"errors", "worth"}:
         raise ValueError(
             f"mix is True, and {min(found)} is given: the model is calibrated by itself, and two maps cannot be "
             "mixed; leave one of the two, give errors to the search instead, or use BudgetClassifier(mix=True)."
         )
+
+
+def maps_of(estimator: Any) -> dict[str, str]:
+    """The map of probabilities that is asked for, by the name of its parameter; of a pipeline its last step's."""
+    before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    kind = estimator.get_params().get(f"{before}calibrate")
+    return {f"{before}calibrate": kind} if kind else {}

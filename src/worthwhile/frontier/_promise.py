@@ -52,9 +52,9 @@ def promise_of(model: Any, sweep: Sweep, twins: Twins) -> Promise:
 def answering_as(model: Any, twin: Any) -> Any:
     """The twin with the model's prices of errors, and with its map, which the models of a sweep do without."""
     output: Output = model.policy_.output
-    if output.errors is None:
-        return twin
-    policy = twin.policy_.deciding(output.errors)
-    if policy.output.calibration is None:
+    policy = twin.policy_
+    if output.errors is not None:
+        policy = policy.deciding(output.errors)
+    if output.calibration is not None and policy.output.calibration is None:
         policy = policy.calibrated(output.calibration)
-    return twin._with_policy(policy)
+    return twin if policy is twin.policy_ else twin._with_policy(policy)

@@ -38,6 +38,7 @@ from worthwhile.frontier._measure import (
 from worthwhile.frontier._mixing import (
     MixedRefit,
     check_mixable,
+    maps_of,
     mix_refits,
     mixed_model,
     with_one_map,
@@ -176,7 +177,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     **Mixing.** Points on the hull of bounds and scores are fitted on all rows until two neighbours have the
     budget between their bounds; the share is the largest with which it is kept. The margin of a mixture is
     that of its parts, and the coin's own noise in a mean over ``horizon`` rows is added. Where errors have
-    prices, the probabilities of the two go through one map, fitted on answers of the folds' mixtures.
+    prices, or ``calibrate`` of the estimator asks for it, the probabilities of the two go through one map, fitted
+    on answers of the folds' mixtures; what is swept has none.
 
     **The promise.** The parameters of the model are fitted once more on folds (as many as it takes to
     have 2,000 rows that did not train), so that the model can say what it does with new rows: accuracy,
@@ -264,6 +266,8 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         judge = Judge.of(self.estimator, scoring_by(errors, self.scoring), rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
+        # Two models have one map, made in the end; what is swept has none.
+        self._maps = maps_of(self.estimator) if self.mix else {}
         estimator, journal = self._open_journal(rows, groups, folds)
         swept = in_sweeps(estimator, errors)
         sweep = Sweep(
@@ -281,8 +285,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self._draw_frontier(sweep, measured)
         refits = Refits(swept, sweep, measured, self.frontier_, self._margins, errors)
         if self.refit and not (self.mix and self._choose_two(sweep, refits, limit)):
-            if errors is not None:  # what is mixed has one map, what stands alone its own
-                refits = refits.by(deciding(estimator, errors))
+            if errors is not None or self._maps:  # what stands alone has a map of its own
+                alone = clone(estimator).set_params(**self._maps) if self._maps else estimator
+                refits = refits.by(deciding(alone, errors))
             self._choose(sweep, refits, limit)
         return self
 
@@ -315,13 +320,16 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self, rows: LabelledRows, groups: Any, folds: Any
     ) -> tuple[Any, Journal | None]:
         """The journal, and an estimator whose seed the journal remembers."""
+        given = self.estimator
+        if self._maps:
+            given = clone(given).set_params(**dict.fromkeys(self._maps, False))
         if self.resume is None:
-            return as_searchable(self.estimator), None
+            return as_searchable(given), None
         identity = {
             "X": digest(rows.X),
             "y": digest(np.asarray(rows.y)),
             "sample_weight, qid or groups": digest([rows.weight, rows.qid, groups]),
-            "estimator": identify_estimator(self.estimator),
+            "estimator": identify_estimator(given),
             "cv": digest(folds),
             "scoring": identify_scoring(self.scoring, self.scoring_name),
         }
@@ -330,7 +338,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         if self.positive is not None:
             identity["positive"] = digest(repr(self.positive))
         journal = Journal(self.resume, identity, is_unit)
-        estimator = as_searchable(self.estimator)
+        estimator = as_searchable(given)
         if estimator.get_params(deep=False).get("random_state", 0) is None:
             estimator = clone(estimator).set_params(random_state=journal.seed)
         return estimator, journal
@@ -385,8 +393,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
 
         twins = Twins(sweep, make)
         model = mixed.model()
-        if self._prices is not None and is_classifier(model):
-            model = with_one_map(model, sweep.rows, twins)
+        if is_classifier(model) and (self._prices is not None or self._maps):
+            kind = next(iter(self._maps.values()), None)
+            model = with_one_map(model, sweep.rows, twins, kind)
         error = mixed.between([point.cost_error for point in points])
         promise = promise_of(model, sweep, twins)
         model.promise_ = promise.with_bill(Figure(expected, error), mixed.bound, self.confidence)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import worthwhile
 from worthwhile import BudgetClassifier, Costs
+from worthwhile.estimators.budget import budget_classifier
+from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.runtime import UNAVAILABLE
 
 
@@ -163,12 +166,42 @@ def test_weights_count(data):
         ({}, "at takes one of budget and stage"),
         ({"budget": 1, "stage": 1}, "at takes one of budget and stage"),
         ({"stage": 1000}, "stage is 1000: the frontier has lines 0 to"),
+        ({"stage": 1.5}, "stage is 1.5: the frontier has lines 0 to"),
+        ({"stage": "0"}, "stage is '0': the frontier has lines 0 to"),
+        ({"budget": 1, "mix": "yes"}, "mix is 'yes': give True, False"),
+        ({"worth": 1, "mix": 1}, "mix is 1: give True, False"),
         ({"budget": -1}, "budget is -1"),
     ],
 )
 def test_at_refuses(model, given, message):
     with pytest.raises(ValueError, match=message):
         model.at(**given)
+
+
+def test_weights_that_are_all_alike_change_nothing(data, model):
+    weighted = BudgetClassifier(n_trees=16, random_state=0)
+    weighted.fit(*data, sample_weight=np.full(len(data[0]), 0.1))
+    assert weighted.policy_.fingerprint() == model.policy_.fingerprint()
+
+
+def test_questions_to_a_model_that_is_not_fitted_are_refused():
+    for ask in (lambda m: m.referred(np.zeros((1, 2))), lambda m: m.total_cost([[0]], [0])):
+        with pytest.raises(NotFittedError):
+            ask(BudgetClassifier())
+
+
+def test_more_classes_than_memory_are_refused_before_work(monkeypatch):
+    monkeypatch.setattr(budget_classifier, "_memory", lambda: 2.0**20)
+    X = np.zeros((400, 2))
+    with pytest.raises(ValueError, match=r"y has 200 classes in 400 rows: .*join rare classes"):
+        BudgetClassifier().fit(X, np.arange(400) // 2)
+
+
+def test_without_prices_of_errors_the_likeliest_class_is_the_decision():
+    votes = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.0, 0.0, 1.0]])
+    payoff = Classes(np.array([0, 1, 2]), 3, np.ones(3))
+    priced = Classes(np.array([0, 1, 2]), 3, np.ones(3), 1.0 - np.eye(3))
+    assert payoff.decide(votes).tolist() == priced.decide(votes).tolist() == [1, 0, 2]
 
 
 def test_a_bad_budget_is_refused_before_work(data):

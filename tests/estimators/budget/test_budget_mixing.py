@@ -206,6 +206,16 @@ def test_with_prices_of_errors_no_money_goes_beyond_the_least_total(data):
         assert other.mixture_ is None or other.mixture_[2] > 0
 
 
+def test_totals_are_of_the_cases_with_their_keys(model, data):
+    X, y, _ = data
+    mixed = model.at(budget=budgets_that_mix(model)[0]).with_errors(40)
+    keys = list(range(len(X)))
+    wrong = 40 * (mixed.predict(X, key=keys) != y)
+    assert np.array_equal(mixed.total_cost(X, y, key=iter(keys)), mixed.cost(X, key=keys) + wrong)
+    with pytest.raises(ValueError, match="key has 2 entries"):
+        mixed.total_cost(X, y, key=[1, 2])
+
+
 def test_numbers_and_categories_and_calibration_are_mixed_too():
     X, y, costs = make_lender(200, seed=3)
     model = BudgetClassifier(costs=costs, mix=True, calibrate="sigmoid", **SMALL).fit(X, y)

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tests.estimators.small import make
-from worthwhile.estimators._shared.weights import drop_weightless, exact_weight, read_weight
+from worthwhile.estimators._shared.weights import (
+    drop_weightless,
+    exact_weight,
+    read_weight,
+    relative_weight,
+)
 
 X = np.zeros((4, 2))
 Y = np.array([0, 0, 0, 1])
@@ -36,6 +41,12 @@ def test_weights_of_samples_and_classes_multiply():
 def test_bad_weights_are_refused(weight, of_classes, message):
     with pytest.raises(ValueError, match=message):
         read_weight(weight, X, of_classes, Y)
+
+
+@pytest.mark.parametrize("size", [0.1, 7, 1e300, 1e-300])
+def test_weights_that_are_all_alike_are_no_weights(size):
+    assert relative_weight(np.full(160, size), 160).tolist() == [1.0] * 160
+    assert relative_weight(np.array([1.0, 3.0]), 2).tolist() == [0.5, 1.5]
 
 
 def test_exact_weights_add_up_the_same_in_any_order():

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 
 from worthwhile.costs import Errors
 from worthwhile.policy.base import Policy
+from worthwhile.policy.keys import read_keys
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,14 +76,20 @@ class Deciding:
         vars(twin)["policy_"] = policy
         return twin
 
-    def total_cost(self, X: Any, y: Any) -> Floats:
-        """Bill and price of the error of each row, float64 (n,), where errors have prices."""
+    def total_cost(self, X: Any, y: Any, *, key: Any = None) -> Floats:
+        """Bill and price of the error of each row, float64 (n,), where errors have prices.
+
+        ``key`` as for ``predict``.
+        """
         model: Any = self
+        model._check_fitted()
         if (errors := self.policy_.output.errors) is None:
             raise ValueError("errors have no prices: give errors=, or call with_errors.")
         if len(np.asarray(y)) != len(X):
             raise ValueError(f"y has {len(y)} entries for {len(X)} rows: give one per row.")
-        total: Floats = model.cost(X) + errors.prices(y, model.predict(X))
+        keys = {} if key is None else {"key": read_keys(key, len(X))}
+        answers = model.predict(X, **keys)
+        total: Floats = model.cost(X, **keys) + errors.prices(y, answers)
         return total
 
     def _error_prices(self) -> tuple[Floats | None, str]:

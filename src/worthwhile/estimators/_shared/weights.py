@@ -40,6 +40,19 @@ def read_weight(
     return None if (weight == 1.0).all() else weight
 
 
+def relative_weight(weight: Floats | None, n_rows: int) -> Floats:
+    """Weights whose mean is 1: where all are alike, exactly as without any.
+
+    Examples
+    --------
+    >>> relative_weight(np.full(10, 0.1), 10).tolist() == relative_weight(None, 10).tolist()
+    True
+    """
+    if weight is None or (weight == weight[0]).all():
+        return np.ones(n_rows)
+    return weight / float(weight.mean())
+
+
 def check_class_weight(class_weight: Any) -> None:
     """Refuse what gives classes no weights."""
     if class_weight is None or isinstance(class_weight, dict):

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators._shared.queries import RankingScore, queries_of
+from worthwhile.estimators._shared.targets import refuse_large
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.boosting._lambdarank import LambdaRank
 from worthwhile.estimators.boosting._rounds import Plan, Score
@@ -24,9 +25,6 @@ from worthwhile.policy.output import Output
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
-
-LARGEST = 1e100
-"""Largest size of a target of regression."""
 
 NUMBER_LOSSES: dict[str, Callable[[Any, Floats, Floats], Loss]] = {
     "squared": lambda model, y, weight: Squared(y, weight),
@@ -218,11 +216,7 @@ class GreedyMiserRegressor(RankingScore, CostAwareRegressor, TradeOff):
 
     def _as_targets(self, y: Any, what: str) -> Floats:
         targets = super()._as_targets(y, what)
-        if len(targets) and (largest := float(np.abs(targets).max())) > LARGEST:
-            raise ValueError(
-                f"{what} has a target of size {largest:.3g}, whose square is too large to add up: "
-                f"divide the targets by a constant, to at most {LARGEST:g}."
-            )
+        refuse_large(targets, what)
         return targets
 
     def _loss(self, y: Floats, weight: Floats | None = None) -> Loss:

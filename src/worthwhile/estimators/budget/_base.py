@@ -68,6 +68,11 @@ def _budgets_for(bounds: Floats) -> Floats:
     return as_floats(quanta + (as_floats(quanta) < bounds))
 
 
+def _check_mix(mix: Any) -> None:
+    if mix is not None and not isinstance(mix, (bool, np.bool_)):
+        raise ValueError(f"mix is {mix!r}: give True, False, or None for what the model has.")
+
+
 @dataclass(eq=False, repr=False)
 class BudgetModel(TrainingParameters, CostAware):
     """A whole frontier from one training, and one of its points in use."""
@@ -190,21 +195,24 @@ class BudgetModel(TrainingParameters, CostAware):
     def _at(self, budget: Any, stage: int | None, mix: bool | None) -> Self:
         """A copy at another point of the same frontier."""
         self._check_fitted()
+        _check_mix(mix)
         if (budget is None) == (stage is None):
             raise ValueError("at takes one of budget and stage: give the mean bill, or a line.")
         if stage is None:
             return copy.copy(self)._use(self._choose(budget, self.mix if mix is None else mix))
         if mix:
             raise ValueError("at takes mix with a budget: a line is one policy.")
-        if isinstance(stage, bool) or not 0 <= stage < len(self.frontier_):
+        whole = isinstance(stage, Integral) and not isinstance(stage, bool)
+        if not whole or not 0 <= int(stage) < len(self.frontier_):
             raise ValueError(
-                f"stage is {stage}: the frontier has lines 0 to {len(self.frontier_) - 1}."
+                f"stage is {stage!r}: the frontier has lines 0 to {len(self.frontier_) - 1}."
             )
         return copy.copy(self)._use(Mix(int(stage), int(stage), 0.0))
 
     def _at_errors(self, mix: bool | None, **prices: Any) -> Self:
         """A copy that decides by other prices of errors; nothing is grown again."""
         self._check_fitted()
+        _check_mix(mix)
         if not hasattr(self, "_training"):
             raise ValueError(
                 "the model was read from a file, which holds the rules for its own prices of errors: call "

@@ -125,7 +125,12 @@ class Classes(Payoff):
 
     def decide(self, votes: Floats) -> Array:
         """The decision of the largest expected worth, (n,)."""
-        return np.argmin(expected_prices(self._shares(votes), -self.gain), axis=1)
+        shares = self._shares(votes)
+        if (
+            not self.in_money
+        ):  # the likeliest class: a table of prices would take time by the square of the classes
+            return shares.argmax(axis=1)
+        return np.argmin(expected_prices(shares, -self.gain), axis=1)
 
     def hard(self, votes: Floats) -> Floats:
         """Worth of the best decision."""

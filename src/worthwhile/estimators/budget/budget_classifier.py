@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,13 +14,38 @@ from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import Errors, budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.parameters import ClassParameters
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators._shared.weights import (
+    drop_weightless,
+    read_weight,
+    relative_weight,
+)
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
 from worthwhile.estimators.budget._payoff import Classes
 from worthwhile.policy.output import Output
 
 Floats = npt.NDArray[np.float64]
+
+LEAST_SETS = 12
+"""Sets, about, that have a share of each class for every row at once."""
+
+
+def _memory() -> float:
+    """Bytes of this machine, where they can be known."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _refuse_too_many(n_rows: int, n_classes: int, most: float) -> None:
+    """Refuse classes whose shares could not be held: the system would end the process without a word."""
+    needed = 8.0 * LEAST_SETS * n_rows * n_classes
+    if needed > most:
+        raise ValueError(
+            f"y has {n_classes} classes in {n_rows} rows: their shares take {needed / 2**30:.0f} GiB or more, and "
+            f"there are {most / 2**30:.0f}. Give fewer rows, or join rare classes."
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -153,7 +180,8 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X, self.class_weight, y), X, y)
         codes = self._read_labels(y)
-        weight = np.ones(len(X)) if weight is None else weight / weight.mean()
+        _refuse_too_many(len(X), len(self.classes_), _memory())
+        weight = relative_weight(weight, len(X))
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, weight, len(self.classes_), threads)
             return self._learn(table, codes, costs, threads)._remember(given)
@@ -209,6 +237,7 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
 
     def referred(self, X: Any, budget: Any = None, *, key: Any = None) -> npt.NDArray[np.bool_]:
         """Which cases are better handed to a person, bool (n,): where that costs less than an error."""
+        self._check_fitted()
         errors = self.policy_.output.errors
         if errors is None or errors.refer is None:
             raise ValueError("nothing is referred: give the price of it, refer=, beside errors=.")

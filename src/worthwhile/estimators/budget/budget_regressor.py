@@ -12,7 +12,12 @@ from sklearn.utils._param_validation import StrOptions
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators._shared.targets import refuse_large
+from worthwhile.estimators._shared.weights import (
+    drop_weightless,
+    read_weight,
+    relative_weight,
+)
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
 from worthwhile.estimators.budget._payoff import Numbers
@@ -96,7 +101,8 @@ class BudgetRegressor(BudgetModel, CostAwareRegressor):
         X, y, costs = self._read_training(X, y, weight=sample_weight)
         weight, X, y = drop_weightless(read_weight(sample_weight, X), X, y)
         y = np.asarray(y, dtype=np.float64)
-        weight = np.ones(len(X)) if weight is None else weight / weight.mean()
+        refuse_large(y)
+        weight = relative_weight(weight, len(X))
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, np.zeros(len(X), dtype=np.int32), y, weight, 1, threads)
             return self._learn(table, y, costs, threads)._remember(given)

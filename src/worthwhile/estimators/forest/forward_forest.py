@@ -22,7 +22,11 @@ from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators._shared.deprecation import once
 from worthwhile.estimators._shared.importances import impurity_by_feature
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
-from worthwhile.estimators._shared.weights import drop_weightless, read_weight
+from worthwhile.estimators._shared.weights import (
+    drop_weightless,
+    read_weight,
+    relative_weight,
+)
 from worthwhile.estimators.base import CostAwareClassifier
 from worthwhile.estimators.forest._forward_exits import exit_levels, joint_votes, spaced, with_exits
 from worthwhile.estimators.forest._forward_search import (
@@ -168,7 +172,7 @@ class ForwardForestClassifier(ClassParameters, TrainingParameters, CostAwareClas
         weight, X, y = drop_weightless(weight, X, y)
         codes = self._read_labels(y)
         seed = int(check_random_state(self.random_state).randint(0, 2**31 - 1))
-        even = np.ones(len(X)) if weight is None else weight / weight.mean()
+        even = relative_weight(weight, len(X))
         with Threads(count_threads(self.n_jobs)) as threads:
             table = Table(X, codes, None, even, len(self.classes_), threads)
             search = Search(table, costs, self.n_search_trees, seed, threads)

@@ -13,9 +13,14 @@ from worthwhile.estimators.priced.priced_model import PricedModel
 
 
 def with_map(
-    model: PricedModel, raw: Any, y: Any, weight: Any, fold: NDArray[np.intp]
+    model: PricedModel,
+    raw: Any,
+    y: Any,
+    weight: Any,
+    fold: NDArray[np.intp],
+    asked: str | None = None,
 ) -> PricedModel:
-    """The model with the usual map, where there are rows enough and the map helps.
+    """The model with the map that was asked for, or with the usual one, where there are rows enough and it helps.
 
     Parameters
     ----------
@@ -27,12 +32,14 @@ def with_map(
         Labels and weights of the rows.
     fold : array
         Number of the model that answered to each row.
+    asked : str, optional
+        Kind of the map.
     """
-    if not enough_for_a_map(y):
+    if asked is None and not enough_for_a_map(y):
         return model
-    kind, logs = usual_map(model.policy_.output), model.policy_.output.logs(raw)
+    kind, logs = asked or usual_map(model.policy_.output), model.policy_.output.logs(raw)
     codes = np.searchsorted(model.classes_, np.asarray(y))
     weight = np.ones(len(codes)) if weight is None else weight
-    if quality_of(kind, logs, codes, weight, fold)["kind"] is None:
+    if asked is None and quality_of(kind, logs, codes, weight, fold)["kind"] is None:
         return model
     return model._with_policy(model.policy_.calibrated(fit_map(kind, logs, codes, weight)))
