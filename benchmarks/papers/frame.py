@@ -13,6 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from threadpoolctl import threadpool_info
+
 import worthwhile
 from benchmarks.common import machine
 from benchmarks.papers.claims import Claim, table
@@ -104,7 +106,7 @@ class Records(Mapping[str, Any]):
         count = differences(line["figures"], _short(experiment.run()))
         if not count:
             now = made_by()
-            self._keep(line | {"again": {"source": now["source"], "date": now["date"]}})
+            self._keep(line | {"again": {key: now[key] for key in ("source", "blas", "date")}})
         return count
 
     def last(self, name: str) -> dict[str, str]:
@@ -178,12 +180,19 @@ def state() -> str:
     return _git("rev-parse", "--short", "HEAD:src/worthwhile") + changed
 
 
+def kernels() -> str:
+    """For which processors BLAS has chosen its kernels: last bits differ, and fits that hang on them."""
+    found = (own.get("architecture") for own in threadpool_info() if own["user_api"] == "blas")
+    return next((own for own in found if own), "")
+
+
 def made_by() -> dict[str, str]:
-    """Version, state of the library's source, machine and date."""
+    """Version, state of the library's source, machine, kernels of BLAS and date."""
     return {
         "version": worthwhile.__version__,
         "source": state(),
         "machine": ", ".join(machine().split(", ")[:4]),
+        "blas": kernels(),
         "date": str(datetime.datetime.now(datetime.UTC).date()),
     }
 
@@ -257,7 +266,7 @@ def run(paper: Paper, records: Records, given: argparse.Namespace, end: float) -
             said = "left for the next run"
         elif given.check and kept and (given.again or last != now):
             count = records.check(experiment)
-            said = f"{count} figures differ" if count else "as kept"
+            said = f"{count} figures differ, with BLAS for {kernels()}" if count else "as kept"
         elif not (given.check or given.list) and (given.again or not kept):
             files = [name for name in FILES if getattr(given, name)]
             took += (seconds := records.run(experiment, files))
