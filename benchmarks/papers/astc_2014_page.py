@@ -269,10 +269,11 @@ def text(records: Records) -> str:
 
 def option_table(records: Records) -> str:
     """What the papers describe beside the defaults: score and its standard error, price, seconds."""
+    from benchmarks.papers.astc_2014 import OPTIONS
+
     found = {name: own for name in TITLES if (own := records.under(f"option {name}"))}
-    options = dict.fromkeys(option for own in found.values() for option in own)
     rows = []
-    for option in options:
+    for option in (name for name in OPTIONS if any(name in own for own in found.values())):
         cells = []
         for own in found.values():
             one = own.get(option)
