@@ -5,10 +5,11 @@
 
 Each experiment is one line of ``benchmarks/papers/results/PAPER.jsonl``: name, settings, seed, figures, seconds,
 version and source of the library, machine, date. An experiment whose line is there is skipped unless ``--again``, so a
-run may be stopped and gone on with. ``--check`` runs what is kept once more and says whether the present code gives
-the same figures, times apart. ``--pages`` runs nothing and writes ``docs/reproduction/index.md``, the long pages
-and their figures; a test compares the pages in ``docs`` with what the kept results make. ``--quick`` and real files
-(``--yahoo FOLDER`` and so on) have results and pages of their own under ``build/papers``.
+run may be stopped and gone on with. ``--check`` runs once more what other states of the source gave, and says whether
+the present code gives the same figures, times apart; where it does, the line and its page name that state.
+``--pages`` runs nothing and writes ``docs/reproduction/index.md``, the long pages and their figures; a test compares
+the pages in ``docs`` with what the kept results make. ``--quick`` and real files (``--yahoo FOLDER`` and so on) have
+results and pages of their own, a folder for each under ``build/papers``.
 
 How a paper plugs in. Its module has one ``PAPER = Paper(...)`` (see ``frame.py``), which is added to ``PAPERS`` here:
 
@@ -71,15 +72,18 @@ def index(results: Path = RESULTS) -> str:
 def pages(results: Path = RESULTS) -> dict[str, str]:
     """The pages that are made from kept results, by file name."""
     found = {"index.md": index(results)}
+    kept = {paper.name: Records(results / f"{paper.name}.jsonl") for paper in PAPERS}
     for paper in PAPERS:
-        records = Records(results / f"{paper.name}.jsonl")
+        records = kept[paper.name]
         if paper.text and len(records):
             found[f"{paper.name}.md"] = paper.text(records).rstrip() + "\n"
-    records = Records(results / f"{greedy_miser_2012.PAPER.name}.jsonl")
-    if records.under("authors"):
-        found["authors.md"] = authors_page.text(records)
-    if "panel yahoo plain" in records:
-        found["ranking.md"] = ranking_page.text(records)
+    miser, forests, gates = (
+        kept[name] for name in ("greedy_miser_2012", "budgetrf_2015", "adapt_2017")
+    )
+    if miser.under("authors"):
+        found["authors.md"] = authors_page.text(miser, forests, gates)
+    if "panel yahoo plain" in miser:
+        found["ranking.md"] = ranking_page.text(miser)
     return found
 
 

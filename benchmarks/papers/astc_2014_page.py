@@ -125,7 +125,9 @@ def against(records: Records, name: str) -> list[Pair]:
     ]  # fmt: skip
 
 
-def trade_off(records: Records, names: list[str], data: str, chosen: str) -> Claim:
+def trade_off(
+    records: Records, names: list[str], data: str, chosen: str, *, main: bool = False
+) -> Claim:
     """Whether ASTC is about as good as CSTC at CSTC's prices."""
     pairs = [pair for name in names for pair in against(records, name)]
     compared = [pair for pair in pairs if np.isfinite(pair.gap)]
@@ -137,7 +139,7 @@ def trade_off(records: Records, names: list[str], data: str, chosen: str) -> Cla
         f"of {len(compared)} prices worse at {len(worse)}, better at {len(better)}",
         chosen,
         not worse,
-        main=data != TITLES["fresh"],
+        main=main,
     )
 
 
@@ -169,13 +171,17 @@ def above_l1(records: Records, names: list[str]) -> Claim:
 def claims(records: Records) -> list[Claim]:
     """What the paper says of Figure 3 and of its tables."""
     names, fresh = have(records), have(records, fresh=True)
-    seen = "hard or soft by validation; CSTC's tau after a look at MiniBooNE's test rows"
-    found = [trade_off(records, names, f"{len(names)} sets", seen)] if names else []
-    found += [above_l1(records, names)] if names else []
-    if fresh:
-        chosen = "the same, tau being set: a fresh division, run once"
-        found.append(trade_off(records, fresh, TITLES["fresh"], chosen))
-    return [*found, faster(records, names)] if names else found
+    if not names:
+        return []
+    # CSTC's tau was set after a look at MiniBooNE's test rows: a fresh division stands for them.
+    own = [name for name in names if name != "miniboone"] + fresh if fresh else names
+    how = "hard or soft by validation"
+    late = f"{how}; MiniBooNE split afresh, as CSTC's tau was set after a look at test rows"
+    found = [trade_off(records, own, f"{len(own)} sets", late if fresh else how, main=True)]
+    if fresh and "miniboone" in names:
+        chosen = f"{how}; CSTC's tau after a look at these test rows"
+        found.append(trade_off(records, ["miniboone"], TITLES["miniboone"], chosen))
+    return [*found, above_l1(records, own), faster(records, names)]
 
 
 def faster(records: Records, names: list[str]) -> Claim:
@@ -263,10 +269,11 @@ def text(records: Records) -> str:
 
 def option_table(records: Records) -> str:
     """What the papers describe beside the defaults: score and its standard error, price, seconds."""
+    from benchmarks.papers.astc_2014 import OPTIONS
+
     found = {name: own for name in TITLES if (own := records.under(f"option {name}"))}
-    options = dict.fromkeys(option for own in found.values() for option in own)
     rows = []
-    for option in options:
+    for option in (name for name in OPTIONS if any(name in own for own in found.values())):
         cells = []
         for own in found.values():
             one = own.get(option)

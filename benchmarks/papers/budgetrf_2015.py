@@ -3,8 +3,9 @@
 ``example`` is Figures 1 and 2, the 1024 examples. ``table`` is Table 1: BudgetRF as in the paper and as it is by
 default, against plain forests with Gini and entropy, at 1, 10, 20 and 40 trees. ``curve`` is Figure 3: BudgetRF over
 its thresholds alpha and numbers of trees, against ASTC, CSTC and Greedy Miser; error, or precision@5 on documents of
-Yahoo's shape, with Yahoo's prices; ``fresh`` tries again, on other draws, what was reached there.
-Elsewhere every feature costs 1. Bills are by row. Run by ``benchmarks.papers.all``.
+Yahoo's shape, with Yahoo's prices; ``fresh`` tries again, on other draws, what was reached there. ``authors`` is what
+the authors' program was compared on. Elsewhere every feature costs 1. Bills are by row. Run by
+``benchmarks.papers.all``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmarks.papers import authors
 from benchmarks.papers import budgetrf_2015_page as page
 from benchmarks.papers.frame import Experiment, Paper
 from benchmarks.papers.sets import Problem, needs, problem
@@ -214,6 +216,10 @@ def experiments(given: argparse.Namespace) -> Iterator[Experiment]:
             settings = {"share of the rows": share}
             wanted = needs(name, given)
             yield Experiment(f"fresh {name}, {method}", run, settings, AGAIN, wanted)
+    for preset in ("paper", "default"):
+        run = partial(authors.forests, given, preset)
+        seeds = list(authors.SEEDS)
+        yield Experiment(f"authors sample, {preset}", run, {}, seeds, ("data",))
 
 
 PAPER = Paper(

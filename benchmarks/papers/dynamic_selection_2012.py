@@ -162,7 +162,7 @@ PAPER = Paper(
     "full price. Full accuracy: that of all features, within half a point, on development rows where it is chosen and "
     "on test rows where it is reached.",
     {
-        "Figure 1(a)": "The last panel of each line: rewards by round on digits; costs by round are in the results.",
+        "Figure 1(a)": "Digits: the last panel of each line, reward against cost by round, and its table.",
         "Figure 1(b)": "Radar: panels and tables.",
         "Figure 1(c)": "Digits: panels and tables.",
         "Figure 1(d)": "Segmentation: panels and tables.",

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import markdown
+from benchmarks.papers import dynamic_selection_2012_learning as rounds
 from benchmarks.papers.claims import Claim
+from benchmarks.papers.dynamic_selection_2012_learning import LOOK, SHORT, TEACHERS
 from benchmarks.papers.frame import Records, ending
 
 SETS = ("radar", "digits", "segmentation")
-TEACHERS = {
-    "given": ("DAgger", "paper's coach"),
-    "paper": ("DAgger", "paper's coach"),
-    "ours": ("DAgger", "our coach"),
-}
-"""Who teaches the policies, for each data classifier."""
-SHORT = {"given": "given classifier", "paper": "the paper's classifier", "ours": "ours"}
 FIRST = 100
 """Number of the first division of the rows: none of these were looked at while the coach was made."""
 WAYS = {
@@ -30,7 +25,6 @@ CLOSE = 0.005
 """Accuracy on development rows that may be missing to that of all features."""
 SHOWN = (0.1, 0.5, 1)
 """Trade-offs of the tables; figures have all."""
-LOOK = {"DAgger": "#2166ac", "paper's coach": "#b2182b", "our coach": "#ef8a62"}
 
 
 def divisions(records: Records, name: str, way: str, coach: str) -> list[dict[str, Any]]:
@@ -151,7 +145,7 @@ def claims(records: Records) -> list[Claim]:
         "the paper's classifier and coach",
         bool(np.mean(gaps) > 0.02),
     ))  # fmt: skip
-    return [*found, *_learning(records), *_theorems(records)]
+    return [*found, *rounds.claims(records), *_theorems(records)]
 
 
 def _as_good(records: Records, way: str, coach: str) -> Claim:
@@ -209,23 +203,6 @@ def _fixed(records: Records, way: str, coach: str) -> Claim:
         "same classifier; below half the price", all(mean >= 0 for mean in means), way == "ours",
         way == "paper",
     )  # fmt: skip
-
-
-def _learning(records: Records) -> list[Claim]:
-    found = []
-    for way, (_, coach) in TEACHERS.items():
-        curves = [divisions(records, "digits", way, c) for c in ("DAgger", coach)]
-        if not all(curves):
-            continue
-        rewards = [np.array(own[0]["learning"])[:, 1] for own in curves]
-        named = zip(("DAgger", coach), rewards, strict=True)
-        text = "; ".join(f"{name} {r[0]:.2f}, {r[1]:.2f}, ..., {r[-1]:.2f}" for name, r in named)
-        found.append(Claim(
-            f"Figure 1(a): coaching ends with more reward than DAgger, digits, lam 0.5, {SHORT[way]}", "yes", text,
-            "rounds 1, 2 and 15 on development rows, first division", bool(rewards[1][-1] >= rewards[0][-1]),
-            way == "ours",
-        ))  # fmt: skip
-    return found
 
 
 def bounds(own: dict[str, Any]) -> dict[str, float]:
@@ -306,16 +283,8 @@ def draw(records: Records, folder: Path) -> None:
         for axis, name in zip(line, sets, strict=False):
             _panel(axis, records, name, way)
             axis.set(xlabel="share of the full price", ylabel="accuracy")
-            axis.set_title(f"{name}, {SHORT[way]}")
-        for coach in TEACHERS[way]:
-            for part in divisions(records, "digits", way, coach)[:1]:
-                rewards = np.array(part["learning"])[:, 1]
-                rounds = np.arange(1, len(rewards) + 1)
-                line[-1].plot(rounds, rewards, ".-", color=LOOK[coach], label=coach)
-        line[-1].set(
-            title="digits, learning at lam 0.5", xlabel="round", ylabel="reward, development rows",
-            xticks=[1, 5, 10, 15],
-        )  # fmt: skip
+            axis.set_title(f"{name}, {SHORT[way]}", fontsize=10)
+        rounds.panel(line[-1], records, way)
         line[0].legend(frameon=False, fontsize=8, loc="lower right")
     for axis in axes.ravel():
         clean(axis)
@@ -362,6 +331,9 @@ does not know the label may expect. **Our coach and our classifier are not the p
 figures of divisions 0 to 14 had been seen.
 """
 
+LEARNED = """Digits at lam 0.5, development rows of the first division. The last panel of each line of the figure has
+all rounds, from the first (square) to the last (star)."""
+
 THEOREMS = """Segmentation, given classifier, DAgger, lam 0.5, {rows} training rows, horizon T = {horizon}; the oracle's
 mean reward is {oracle:.3f}. A wrong action costs what the oracle could still have reached before it less after it; u is
 the largest such cost, eps the mean surrogate loss over T steps, so that u T eps is u times the surrogate loss of a row.
@@ -387,6 +359,8 @@ def text(records: Records) -> str:
     page += HOW.format(rows="; ".join(counts)) + "\n"
     for way, name in WAYS.items():
         page += f"### {name[0].upper()}{name[1:]}\n\n{curve_table(records, way)}\n"
+    if learned := rounds.table(records):
+        page += f"## Round by round (Figure 1(a))\n\n{LEARNED}\n\n{learned}\n"
     if "theorems" in records:
         own = records["theorems"]
         last = max(own["rounds"], key=lambda line: line["reward"])

@@ -8,10 +8,12 @@ import json
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from threadpoolctl import threadpool_info
 
 import worthwhile
 from benchmarks.common import machine
@@ -27,10 +29,6 @@ FILES = {
     "forest": "the full Forest cover: covtype.data or covtype.data.gz",
 }
 """Options for whoever has the real files, and what their folders hold."""
-
-
-EARLIER = "Not all experiments of earlier states were run again (`--check`); those that were gave the same figures. "
-"""To be kept true: what no longer gives its figures is run again."""
 
 
 class Experiment(NamedTuple):
@@ -90,23 +88,40 @@ class Records(Mapping[str, Any]):
         start += " "
         return {name[len(start) :]: self[name] for name in self if name.startswith(start)}
 
-    def run(self, experiment: Experiment) -> float:
-        """Run, keep at once, and say how long it took."""
+    def run(self, experiment: Experiment, files: Sequence[str] = ()) -> float:
+        """Run, keep at once with the names of real files that were given, and say how long it took."""
         start = time.perf_counter()
         figures = experiment.run()
         seconds = time.perf_counter() - start
-        self.lines[experiment.name] = {
+        self._keep({
             "experiment": experiment.name, "settings": _short(experiment.settings), "seed": experiment.seed,
-            "figures": _short(figures), "seconds": round(seconds, 1), **_made_by(),
-        }  # fmt: skip
-        # Another run may have added to the file meanwhile.
-        self.lines = Records(self.path).lines | {experiment.name: self.lines[experiment.name]}
+            "figures": _short(figures), "seconds": round(seconds, 1), **made_by(),
+            **({"files": list(files)} if files else {}),
+        })  # fmt: skip
+        return seconds
+
+    def check(self, experiment: Experiment) -> int:
+        """Run once more: how many figures differ. Where none does, the line says which state gave them last."""
+        line = self.lines[experiment.name]
+        count = differences(line["figures"], _short(experiment.run()))
+        if not count:
+            now = made_by()
+            self._keep(line | {"again": {key: now[key] for key in ("source", "blas", "date")}})
+        return count
+
+    def last(self, name: str) -> dict[str, str]:
+        """State of the source that gave the figures of an experiment last, and the date."""
+        line = self.lines[name]
+        return line.get("again", line)
+
+    def _keep(self, line: dict[str, Any]) -> None:
+        """Write a line at once; another run may have added to the file meanwhile."""
+        self.lines = Records(self.path).lines | {line["experiment"]: line}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         whole = "".join(json.dumps(line) + "\n" for line in self.lines.values())
         new = self.path.with_suffix(".new")
         new.write_text(whole)
         new.replace(self.path)
-        return seconds
 
     @property
     def seconds(self) -> float:
@@ -119,19 +134,25 @@ class Records(Mapping[str, Any]):
         shared = [part for part in machines[0] if all(part in own for own in machines)]
         dates = sorted({line["date"] for line in self.lines.values()})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        states = Counter(line["source"] for line in self.lines.values()).most_common()
+        states = Counter(self.last(name)["source"] for name in self).most_common()
         source = ", ".join(f"{state} ({count})" for state, count in states)
+        again = sum("again" in line for line in self.lines.values())
         return (
             f"# {paper.title}\n\n`python -m benchmarks.papers.all --only {paper.name} {command}`: "
-            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}; state of "
-            f"the source (`git rev-parse HEAD:src/worthwhile`): {source}. {EARLIER if len(states) > 1 else ''}"
+            f"{len(self)} experiments, {self.seconds / 60:.0f} minutes in all. {', '.join(shared)}, {when}; "
+            f"{f'{again} run again since, with the same figures; ' if again else ''}state of the source that gave them "
+            f"last (`git rev-parse HEAD:src/worthwhile`): {source}. "
             f"[All papers at a glance](index.md).\n\n{self._claims(paper)}"
         )
 
     def _claims(self, paper: Paper) -> str:
         """All that the paper says, and what is reached of it."""
         claims = paper.claims(self) if paper.claims else []
-        about = f"Data: {paper.data}. {paper.rules}"
+        files = dict.fromkeys(
+            name for line in self.lines.values() for name in line.get("files", ())
+        )
+        real = f"**Real files** stand for these sets here: {', '.join(files)}. " if files else ""
+        about = f"Data: {paper.data}. {real}{paper.rules}"
         return f"## Claims\n\n{about}\n\n{table(claims)}\n" if claims else ""
 
 
@@ -144,17 +165,34 @@ def _short(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _made_by() -> dict[str, str]:
-    """Version, state of the library's source (the identity of its folder in git), machine and date."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD:src/worthwhile"]
+def _git(*words: str) -> str:
+    """What git says of this repository; nothing without git."""
+    asked = ["git", "-C", str(ROOT), *words]
     try:
-        source = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
-        source = ""
+        return ""
+
+
+def state() -> str:
+    """The identity of the library's folder in git; a plus where files differ from it."""
+    changed = "+" if _git("status", "--porcelain", "--", "src/worthwhile") else ""
+    return _git("rev-parse", "--short", "HEAD:src/worthwhile") + changed
+
+
+def kernels() -> str:
+    """For which processors BLAS has chosen its kernels: last bits differ, and fits that hang on them."""
+    found = (own.get("architecture") for own in threadpool_info() if own["user_api"] == "blas")
+    return next((own for own in found if own), "")
+
+
+def made_by() -> dict[str, str]:
+    """Version, state of the library's source, machine, kernels of BLAS and date."""
     return {
         "version": worthwhile.__version__,
-        "source": source,
+        "source": state(),
         "machine": ", ".join(machine().split(", ")[:4]),
+        "blas": kernels(),
         "date": str(datetime.datetime.now(datetime.UTC).date()),
     }
 
@@ -182,7 +220,7 @@ def arguments(text: str | None, papers: Iterable[str]) -> argparse.ArgumentParse
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--again", action="store_true", help="also what is kept already")
     parser.add_argument(
-        "--check", action="store_true", help="run what is kept, compare, keep nothing"
+        "--check", action="store_true", help="run once more what earlier states gave, compare"
     )
     parser.add_argument("--minutes", type=float, help="begin no experiment after so many")
     parser.add_argument("--pages", action="store_true", help="run nothing, write the pages")
@@ -194,10 +232,11 @@ def arguments(text: str | None, papers: Iterable[str]) -> argparse.ArgumentParse
 
 def places(given: argparse.Namespace) -> tuple[Path, Path]:
     """Folders of results and of pages: the repository's only for runs at its own sizes, on its own data."""
-    own = not given.quick and not any(getattr(given, name) for name in FILES)
-    aside = ROOT / "build/papers"
-    return given.results or (RESULTS if own else aside / "results"), given.docs or (
-        DOCS if own else aside / "docs"
+    other = [name for name in ("quick", *FILES) if getattr(given, name)]
+    # A folder for each: what is kept of small sizes must not stand for what real files give.
+    aside = ROOT / "build/papers" / "-".join(other)
+    return given.results or (aside / "results" if other else RESULTS), given.docs or (
+        aside / "docs" if other else DOCS
     )
 
 
@@ -213,21 +252,24 @@ def ending(paper: Paper, records: Records) -> str:
 
 def run(paper: Paper, records: Records, given: argparse.Namespace, end: float) -> float:
     """Run what is missing of a paper, until the end; the seconds that it took."""
-    took = 0.0
+    took, now = 0.0, state()
     for experiment in paper.experiments(given):
         if given.experiments and not experiment.name.startswith(tuple(given.experiments)):
             continue
         missing = [option for option in experiment.needs if not getattr(given, option)]
-        state = "kept" if experiment.name in records else "to run"
+        kept = experiment.name in records
+        last = records.last(experiment.name)["source"] if kept else ""
+        said = f"kept, of {last}" if kept else "to run"
         if missing:
-            state = f"left out, needs --{missing[0]}"
+            said = f"left out, needs --{missing[0]}"
         elif time.perf_counter() > end:
-            state = "left for the next run"
-        elif given.check and experiment.name in records:
-            count = differences(records[experiment.name], _short(experiment.run()))
-            state = f"{count} figures differ" if count else "as kept"
-        elif not given.check and not given.list and (given.again or experiment.name not in records):
-            took += (seconds := records.run(experiment))
-            state = f"{seconds:.0f} s"
-        print(f"{paper.name}: {experiment.name}: {state}", flush=True)
+            said = "left for the next run"
+        elif given.check and kept and (given.again or last != now):
+            count = records.check(experiment)
+            said = f"{count} figures differ, with BLAS for {kernels()}" if count else "as kept"
+        elif not (given.check or given.list) and (given.again or not kept):
+            files = [name for name in FILES if getattr(given, name)]
+            took += (seconds := records.run(experiment, files))
+            said = f"{seconds:.0f} s"
+        print(f"{paper.name}: {experiment.name}: {said}", flush=True)
     return took

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("lightgbm")
 
+from benchmarks.papers import frame
 from benchmarks.papers.adapt_2017_page import front_table, plain_of
 from benchmarks.papers.all import PAPERS, pages
 from benchmarks.papers.claims import Claim, Try, counts, settle, table
@@ -19,6 +20,7 @@ from benchmarks.papers.frame import (
     Experiment,
     Paper,
     Records,
+    _short,
     arguments,
     differences,
     places,
@@ -41,9 +43,11 @@ def test_a_page_is_what_its_results_make(name):
 
 @pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
 def test_all_that_is_kept_has_an_experiment_that_makes_it(paper):
-    listed = [experiment.name for experiment in paper.experiments(given())]
-    assert len(listed) == len(set(listed))
-    assert set(Records(RESULTS / f"{paper.name}.jsonl")) <= set(listed)
+    listed = list(paper.experiments(given()))
+    made = {own.name: (_short(own.settings), own.seed) for own in listed}
+    assert len(listed) == len(made)
+    for name, line in Records(RESULTS / f"{paper.name}.jsonl").lines.items():
+        assert (line["settings"], line["seed"]) == made[name], "run it again with --again"
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=NAMES)
@@ -81,10 +85,11 @@ def test_what_is_kept_is_not_run_again_unless_told(tmp_path: Path):
     assert Records(file).under("b") == {"1": {"third": 0.333333}}
 
 
-def test_what_is_kept_is_compared_with_what_the_code_gives_now(tmp_path: Path, capsys):
+def test_what_is_kept_is_compared_with_what_the_code_gives_now(tmp_path: Path, capsys, monkeypatch):
     file, calls = tmp_path / "own.jsonl", []
     run(counting(calls, "a"), Records(file), given(), float("inf"))
     before = file.read_text()
+    monkeypatch.setattr(frame, "state", lambda: "late")
     run(counting(calls, "a", "b"), Records(file), given("--check"), float("inf"))
     assert "own: a: as kept\nown: b: to run" in capsys.readouterr().out
     file.write_text(before.replace("0.333333", "0.333334"))
@@ -92,6 +97,33 @@ def test_what_is_kept_is_compared_with_what_the_code_gives_now(tmp_path: Path, c
     assert "own: a: 1 figures differ" in capsys.readouterr().out
     assert calls == ["a"] * 3
     assert "0.333334" in file.read_text()
+    assert "again" not in Records(file).lines["a"]
+
+
+def test_what_is_given_again_says_by_which_state(tmp_path: Path, monkeypatch):
+    file, calls = tmp_path / "own.jsonl", []
+    paper = counting(calls, "a", "b")
+    monkeypatch.setattr(frame, "state", lambda: "early")
+    run(paper, Records(file), given(), float("inf"))
+    monkeypatch.setattr(frame, "state", lambda: "late")
+    run(paper, Records(file), given("--check", "--experiments", "a"), float("inf"))
+    records = Records(file)
+    assert [records.last(name)["source"] for name in "ab"] == ["late", "early"]
+    assert records.lines["a"]["source"] == "early"
+    heading = records.heading(paper)
+    assert "1 run again since, with the same figures" in heading
+    assert "late (1), early (1)." in heading
+    # What the present state has given already is not run once more.
+    run(paper, Records(file), given("--check"), float("inf"))
+    assert calls == ["a", "b", "a", "b"]
+    assert {Records(file).last(name)["source"] for name in "ab"} == {"late"}
+
+
+def test_files_that_differ_from_the_state_are_noted(monkeypatch):
+    monkeypatch.setattr(frame, "_git", lambda *words: " M x" if words[0] == "status" else "abc")
+    assert frame.state() == "abc+"
+    monkeypatch.setattr(frame, "_git", lambda *words: "" if words[0] == "status" else "abc")
+    assert frame.state() == "abc"
 
 
 def test_times_are_not_compared():
@@ -109,6 +141,15 @@ def test_a_run_stops_at_its_end_and_says_what_it_lacks(tmp_path: Path, capsys):
     assert "left out, needs --data" in capsys.readouterr().out
 
 
+def test_a_page_of_real_files_names_them(tmp_path: Path):
+    paper = counting([], "a")._replace(claims=lambda _: [Claim("a", "1", "2", "so", reached=True)])
+    real, other = tmp_path / "real.jsonl", tmp_path / "other.jsonl"
+    run(paper, Records(real), given("--mslr", "folder"), float("inf"))
+    assert "**Real files** stand for these sets here: mslr." in Records(real).heading(paper)
+    run(paper, Records(other), given(), float("inf"))
+    assert "Real files" not in Records(other).heading(paper)
+
+
 def test_half_a_line_is_left_out(tmp_path: Path):
     file = tmp_path / "own.jsonl"
     run(counting([], "a", "b"), Records(file), given(), float("inf"))
@@ -121,6 +162,8 @@ def test_only_full_runs_on_the_projects_data_write_into_the_repository(tmp_path:
     for words in (("--quick",), ("--yahoo", "folder"), ("--forest", "folder")):
         assert RESULTS not in places(given(*words))
         assert DOCS not in places(given(*words))
+    several = [(), ("--quick",), ("--yahoo", "folder"), ("--quick", "--yahoo", "folder")]
+    assert len({places(given(*words))[0] for words in several}) == 4
     assert places(given("--quick", "--docs", str(tmp_path)))[1] == tmp_path
 
 
