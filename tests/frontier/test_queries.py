@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,17 @@ def test_scores_by_name_take_labels_of_any_kind(scoring):
         for labels in (codes, np.array(["no", "yes"])[codes])
     ]  # fmt: skip
     assert found[0] == found[1] > 0.5
+
+
+def test_scores_that_are_about_all_classes_are_told_of_no_positive_one():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0.7, "yes", "no")
+    miser = GreedyMiserClassifier(n_rounds=3, learning_rate=1.0, min_samples_leaf=5)
+    shape = {"cv": 2, "trade_off": [{"lam": 0.0}], "refine": 0, "tune": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = BudgetSearchCV(miser, np.inf, scoring="f1_macro", **shape).fit(X, y)
+    assert search.best_score_ > 0.8
 
 
 def test_class_weights_equal_weights_of_rows():

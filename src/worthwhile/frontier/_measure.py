@@ -76,6 +76,7 @@ class Judge:
         scorer = check_scoring(estimator, scoring if ranking is None else ranking)
         metric = getattr(scorer, "_score_func", None)
         asks = isinstance(scoring, str) and metric is not None and takes(metric, "pos_label")
+        asks = asks and scorer._kwargs.get("average", "binary") == "binary"  # f1_macro is about all
         labels: Array = np.unique(np.asarray(y)) if asks or positive is not None else np.empty(0)
         if positive is not None and (len(labels) != 2 or positive not in labels):
             raise ValueError(

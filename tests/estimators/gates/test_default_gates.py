@@ -250,6 +250,23 @@ def test_a_gate_that_would_lose_too_much_says_how_much():
     assert said > 5
 
 
+def test_a_search_does_not_say_of_every_fit_that_it_saves_nothing():
+    """It takes one stage of the gate by its budget, whatever the gate alone would keep."""
+    X = np.random.default_rng(0).integers(0, 2, size=(200, 4)).astype(float)
+    y = (X.sum(axis=1) % 2).astype(int)  # parity: nothing cheap predicts
+    existing = (
+        lambda rows: np.eye(2)[(np.asarray(rows).sum(axis=1) % 2).astype(int)],
+        list(range(4)),
+    )
+    gate = L1GateClassifier(existing, out_of_fold=False, random_state=0)
+    with pytest.warns(WorthwhileWarning, match="the gate saves 0%"):
+        gate.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WorthwhileWarning)
+        search = BudgetSearchCV(gate, 4, cv=2, refine=0, tune=0).fit(X, y)
+    assert search.best_score_ == 1
+
+
 def test_a_named_trade_off_is_fitted_alone():
     X, y = _rows(300)
     existing = LogisticRegression().fit(X, y)
