@@ -227,7 +227,11 @@ class GatedClassifier(ClassParameters, TrainingParameters, TaskReader, ABC):
             sweeps = [
                 Sweep.of(part.judge(), partial(self._models, part), advance) for part in parts
             ]
-        sweep = joined(sweeps, list(self._models(task))) if again else sweeps[0]
+        sweep = sweeps[0]
+        if again:
+            # Trees know the rows that trained them: how many of those are sent says little.
+            known = (None, None) if self._wants_rows else task.some_rows()
+            sweep = joined(sweeps, list(self._models(task)), *known)
         # Given rows judge the existing model itself, others copies of it that had fewer rows.
         behind = Gain() if task.validation is not None else task.unseen.gain
         sweep.gain = Gain().less(behind)
