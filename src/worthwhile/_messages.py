@@ -15,19 +15,24 @@ _SAID: set[str] = set()
 
 def warn_once(text: str, level: int) -> None:
     """Warn, the first time in a process that there is something to say, unless it is on purpose."""
-    if text not in _SAID and not _ON_PURPOSE.get():
+    if text not in _SAID and not is_on_purpose():
         _SAID.add(text)
         warnings.warn(text, WorthwhileWarning, stacklevel=level + 1)
 
 
 @contextmanager
 def on_purpose() -> Iterator[None]:
-    """What :func:`warn_once` would say goes without saying: a search tries that setting, too."""
+    """Settings are tried: what :func:`warn_once`, or a fit about its own choice, would say goes without saying."""
     token = _ON_PURPOSE.set(True)
     try:
         yield
     finally:
         _ON_PURPOSE.reset(token)
+
+
+def is_on_purpose() -> bool:
+    """Whether settings are being tried, such that nobody waits for warnings about each."""
+    return _ON_PURPOSE.get()
 
 
 def missing_package(what: str, package: str, extra: str) -> ImportError:

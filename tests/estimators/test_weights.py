@@ -58,6 +58,16 @@ def test_early_exits_pass_weights_to_the_model_that_they_train():
     assert np.array_equal(trained.predict_proba(X), given.predict_proba(X))
 
 
+@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize("weight", [-np.ones(160), np.ones(159), np.zeros(160)])
+def test_early_exits_refuse_weights_that_are_none(weight, fitted):
+    """Whether a model is trained with them or not."""
+    X, y = task()
+    model = GreedyMiserClassifier(n_rounds=9).fit(X, y) if fitted else None
+    with pytest.raises(ValueError, match=r"(?i)sample.weight"):
+        EarlyExitClassifier(model).fit(X, y, sample_weight=weight)
+
+
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in WITH_MODEL])
 def test_a_heavy_class_is_predicted_more_often(name):
     X, y = task(300)

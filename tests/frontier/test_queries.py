@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from worthwhile import BudgetSearchCV, GreedyMiserClassifier, GreedyMiserRegressor, compare
+from worthwhile import (
+    BudgetSearchCV,
+    EarlyExitRegressor,
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+    compare,
+)
 from worthwhile.exceptions import WorthwhileWarning
 from worthwhile.metrics import RankingScorer
 
@@ -25,6 +33,53 @@ def test_a_ranker_is_searched_with_its_queries():
     assert len(search.frontier_) > 5
 
 
+def ranking_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 4))
+    y = np.clip(np.round(X[:, 0] + X[:, 1] + 1), 0, 3)
+    return X, y, np.repeat(np.arange(24), 10)
+
+
+def test_with_queries_and_no_scoring_the_order_is_what_counts():
+    """R2 of a ranker's scores means nothing: it would choose a model by how small they are."""
+    X, y, qid = ranking_rows()
+    miser = GreedyMiserRegressor(
+        loss="lambdarank", n_rounds=20, min_samples_leaf=5, costs=[1, 2, 3, 4]
+    )
+    shape = {"cv": 2, "refine": 0, "tune": 0}
+    plain = BudgetSearchCV(miser, 10.0, **shape).fit(X, y, qid=qid)
+    named = BudgetSearchCV(miser, 10.0, scoring="ndcg", **shape).fit(X, y, qid=qid)
+    assert plain.frontier_.score_name == "NDCG@5"
+    assert plain.best_score_ == named.best_score_ > 0.8
+    assert plain.score(X, y, qid=qid) == named.score(X, y, qid=qid)
+
+
+def test_what_buys_nothing_is_scored_by_queries_too():
+    X, y, qid = ranking_rows()
+    exits = EarlyExitRegressor(GreedyMiserRegressor(n_rounds=10, costs=[1, 2, 3, 4]))
+    search = BudgetSearchCV(exits, 0.001, cv=2, scoring="ndcg", refine=0, tune=0)
+    with pytest.warns(WorthwhileWarning, match="The model that buys nothing is kept"):
+        search.fit(X, y, qid=qid)
+    assert search.best_score_ == search.score(X, y, qid=qid)
+    assert search.best_score_ != search.score(X, y)
+
+
+def test_the_second_label_is_the_positive_one_where_the_first_is_a_1():
+    """scikit-learn would take 1 for the positive label of 1 and 2."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    codes = (X[:, 0] + 0.3 * rng.normal(size=200) > 0.7).astype(int)
+    miser = GreedyMiserClassifier(
+        n_rounds=3, learning_rate=1.0, min_samples_leaf=5, costs=[1, 2, 3]
+    )
+    shape = {"cv": 2, "scoring": "f1", "trade_off": [{"lam": 0.0}], "refine": 0, "tune": 0}
+    of_codes, of_labels, of_first = (
+        BudgetSearchCV(miser, np.inf, **shape, **more).fit(X, labels).best_score_
+        for labels, more in ((codes, {}), (codes + 1, {}), (codes + 1, {"positive": 1}))
+    )
+    assert of_codes == of_labels < of_first
+
+
 @pytest.mark.parametrize("scoring", ["f1", "precision", "recall", "average_precision", "roc_auc"])
 def test_scores_by_name_take_labels_of_any_kind(scoring):
     rng = np.random.default_rng(0)
@@ -40,6 +95,17 @@ def test_scores_by_name_take_labels_of_any_kind(scoring):
         for labels in (codes, np.array(["no", "yes"])[codes])
     ]  # fmt: skip
     assert found[0] == found[1] > 0.5
+
+
+def test_scores_that_are_about_all_classes_are_told_of_no_positive_one():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0.7, "yes", "no")
+    miser = GreedyMiserClassifier(n_rounds=3, learning_rate=1.0, min_samples_leaf=5)
+    shape = {"cv": 2, "trade_off": [{"lam": 0.0}], "refine": 0, "tune": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = BudgetSearchCV(miser, np.inf, scoring="f1_macro", **shape).fit(X, y)
+    assert search.best_score_ > 0.8
 
 
 def test_class_weights_equal_weights_of_rows():

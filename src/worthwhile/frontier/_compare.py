@@ -25,7 +25,16 @@ from worthwhile.frontier._duration import check_time, until
 from worthwhile.frontier._errors import in_sweeps, read_errors, scoring_by
 from worthwhile.frontier._identity import digest
 from worthwhile.frontier._journal import Journal, identify_estimator, identify_scoring, is_number
-from worthwhile.frontier._measure import Indices, Judge, LabelledRows, bills, grid_of, takes, train
+from worthwhile.frontier._measure import (
+    SHOWN,
+    Indices,
+    Judge,
+    LabelledRows,
+    bills,
+    grid_of,
+    takes,
+    train,
+)
 from worthwhile.frontier._methods import METHODS, Method, Task, read_methods
 from worthwhile.frontier._one_point import Point
 from worthwhile.frontier._points import Frontier
@@ -34,9 +43,6 @@ from worthwhile.frontier._stages import cuts, limits
 from worthwhile.metrics import TotalCost
 
 Split = tuple[Indices, Indices, Indices]
-
-SHOWN = {"r2": "R2", "ndcg": "NDCG@5"}
-"""What scores are called in tables, where their name is not enough."""
 
 
 def compare(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, make_scorer
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_consistent_length, column_or_1d, indexable
@@ -30,6 +30,9 @@ RANKINGS = {
     "run_precision@5": RankingScorer("run_precision"),
 }
 """Scores of rankings by name, beside those of scikit-learn."""
+
+SHOWN = {"r2": "R2", "ndcg": "NDCG@5"}
+"""What scores are called in tables, where their name is not enough."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +69,21 @@ class Judge:
         """Read ``scoring``: None is the estimator's own score, names of :data:`RANKINGS` are ours.
 
         A score by name that asks for the positive one of two classes gets ``positive``, or the
-        second of the sorted labels, whatever they are: scikit-learn would look for a 1.
+        second of the sorted labels, whatever they are: scikit-learn would look for a 1, which is the first
+        of 1 and 2.
         """
         ranking = RANKINGS.get(scoring) if isinstance(scoring, str) else None
         scorer = check_scoring(estimator, scoring if ranking is None else ranking)
         metric = getattr(scorer, "_score_func", None)
         asks = isinstance(scoring, str) and metric is not None and takes(metric, "pos_label")
+        asks = asks and scorer._kwargs.get("average", "binary") == "binary"  # f1_macro is about all
         labels: Array = np.unique(np.asarray(y)) if asks or positive is not None else np.empty(0)
         if positive is not None and (len(labels) != 2 or positive not in labels):
             raise ValueError(
                 f"positive is {positive!r}: it is one of the labels of y, of which there are two; here they are "
                 f"{some(labels)}."
             )
-        if asks and len(labels) == 2 and (positive is not None or 1 not in labels):
+        if asks and len(labels) == 2 and (positive is not None or labels[1] != 1):
             scorer = with_positive(scorer, labels[1] if positive is None else positive)
         return cls(scorer, takes(scorer, "qid"))
 
@@ -86,6 +91,12 @@ class Judge:
         """The score on some rows."""
         more = {"qid": rows.qid} if self.scorer_takes_qid and rows.qid is not None else {}
         return float(self.scorer(model, rows.X, rows.y, **more))
+
+
+def usual_scoring(estimator: Any, scoring: Any, qid: Any) -> Any:
+    """What to be best in where nothing is said: NDCG@5 of numbers with queries, else the estimator's own score."""
+    ranks = scoring is None and qid is not None and not is_classifier(estimator)
+    return "ndcg" if ranks else scoring
 
 
 def with_positive(scorer: Any, label: Any) -> Any:
@@ -191,7 +202,7 @@ def read_rows(X: Any, y: Any, weight: Any, groups: Any, qid: Any) -> tuple[Label
 def score_name(estimator: Any, scoring: Any) -> str:
     """What a search calls its score."""
     if isinstance(scoring, str):
-        return scoring
+        return SHOWN.get(scoring, scoring)
     if scoring is None:
         return "accuracy" if get_tags(estimator).estimator_type == "classifier" else "R2"
     return str(getattr(scoring, "metric", getattr(scoring, "__name__", "score")))

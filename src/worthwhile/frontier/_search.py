@@ -34,6 +34,7 @@ from worthwhile.frontier._measure import (
     read_rows,
     score_name,
     train,
+    usual_scoring,
 )
 from worthwhile.frontier._mixing import (
     MixedRefit,
@@ -80,9 +81,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     cv : int, splitter or iterable, default=5
         Folds. A number keeps classes in proportion, and queries and groups whole.
     scoring : str or callable, optional
-        What to be best in, larger is better; None is the estimator's own score. A callable that
-        takes ``qid`` gets it. By name: scikit-learn's, or "ndcg", "precision@5" or "run_precision@5"
-        of rankings.
+        What to be best in, larger is better; None is the estimator's own score, of numbers with ``qid``
+        NDCG@5. A callable that takes ``qid`` gets it. By name: scikit-learn's, or "ndcg", "precision@5" or
+        "run_precision@5" of rankings.
     errors : Errors, mapping or number, optional
         Prices of errors, instead of ``scoring``: the best model is that of the least total per case, tests and
         errors together, within the budget where there is one. See :class:`~worthwhile.Errors`.
@@ -185,9 +186,9 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
     calibration, how the values that it buys are spread. It goes into the model's file, and
     ``worthwhile check`` holds later rows against it. The bill that is promised is the one above.
 
-    A budget that no point fits is refused. A model that buys nothing is chosen only with a
-    ``WorthwhileWarning``. Both rules see a budget as a bound on a fixed list of points, so a larger
-    one never leads to a worse validation score.
+    Where no point fits the budget, the model that buys nothing is kept; where there is none, the budget
+    is refused. A model that buys nothing is chosen only with a ``WorthwhileWarning``. Points see a
+    budget as a bound on a fixed list, so a larger one never leads to a worse validation score.
 
     Examples
     --------
@@ -261,14 +262,15 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         classes = is_classifier(self.estimator)
         errors = read_errors(self.errors, y, classes=classes, scoring=self.scoring, qid=qid)
         self._prices = errors
+        scoring = usual_scoring(self.estimator, self.scoring, qid)
         if self.mix:
             check_mixable(self.estimator, rows, errors)
-        judge = Judge.of(self.estimator, scoring_by(errors, self.scoring), rows.y, self.positive)
+        judge = Judge.of(self.estimator, scoring_by(errors, scoring), rows.y, self.positive)
         folds = make_folds(self.cv, self.estimator, rows, groups)
         blocks = make_blocks(rows.qid if groups is None else groups, len(rows))
         # Two models have one map, made in the end; what is swept has none.
         self._maps = maps_of(self.estimator) if self.mix else {}
-        estimator, journal = self._open_journal(rows, groups, folds)
+        estimator, journal = self._open_journal(rows, groups, folds, scoring)
         swept = in_sweeps(estimator, errors)
         sweep = Sweep(
             swept, rows, folds, blocks, judge, journal=journal, n_jobs=self.n_jobs, shown=bool(self.verbose),
@@ -282,7 +284,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.scorer_, self.n_splits_ = judge.scorer, len(folds)
         self.tried_ = [candidate.params for candidate in sweep.candidates]
         measured = sweep.measured()
-        self._draw_frontier(sweep, measured)
+        self._draw_frontier(sweep, measured, scoring)
         refits = Refits(swept, sweep, measured, self.frontier_, self._margins, errors)
         if self.refit and not (self.mix and self._choose_two(sweep, refits, limit)):
             if errors is not None or self._maps:  # what stands alone has a map of its own
@@ -317,7 +319,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         return math.inf if limit is None else limit
 
     def _open_journal(
-        self, rows: LabelledRows, groups: Any, folds: Any
+        self, rows: LabelledRows, groups: Any, folds: Any, scoring: Any
     ) -> tuple[Any, Journal | None]:
         """The journal, and an estimator whose seed the journal remembers."""
         given = self.estimator
@@ -331,7 +333,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             "sample_weight, qid or groups": digest([rows.weight, rows.qid, groups]),
             "estimator": identify_estimator(given),
             "cv": digest(folds),
-            "scoring": identify_scoring(self.scoring, self.scoring_name),
+            "scoring": identify_scoring(scoring, self.scoring_name),
         }
         if self._prices is not None:
             identity["errors"] = digest(repr(self._prices.to_dict()))
@@ -343,14 +345,12 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
             estimator = clone(estimator).set_params(random_state=journal.seed)
         return estimator, journal
 
-    def _draw_frontier(self, sweep: Sweep, measured: list[Measured]) -> None:
+    def _draw_frontier(self, sweep: Sweep, measured: list[Measured], scoring: Any) -> None:
         """Means, errors and bounds of all points."""
         drawn = draw(sweep, measured, self.confidence, self.horizon)
         self.critical_value_, self._margins = drawn.critical_value, drawn.margins
         costs = getattr(as_searchable(self.estimator), "costs", None)
-        name = (
-            TotalCost.name if self._prices is not None else score_name(self.estimator, self.scoring)
-        )
+        name = TotalCost.name if self._prices is not None else score_name(self.estimator, scoring)
         unit = getattr(costs, "unit", "")
         self.frontier_ = Frontier(drawn.points, unit=unit, score_name=name, mix=self.mix)
 
@@ -423,7 +423,7 @@ class BudgetSearchCV(Delegate, MetaEstimatorMixin, BaseEstimator):
         self.n_refits_ = 1
         point = replace(
             frontier[i], cost=0.0, bound=0.0, cost_error=0.0, stage=None, case_budget=0.0,
-            score=float(self.scorer_(model.within(0), sweep.rows.X, sweep.rows.y)),
+            score=sweep.judge.score(model.within(0), sweep.rows),
         )  # fmt: skip
         self.frontier_ = frontier._like([*frontier, point])
         found = Refit(model.within(0), point.params, 0.0, 0.0, 0.0)

@@ -250,6 +250,41 @@ def test_a_gate_that_would_lose_too_much_says_how_much():
     assert said > 5
 
 
+@pytest.mark.parametrize("cls", [AdaptiveLinearClassifier, L1GateClassifier])
+def test_a_linear_gate_sends_the_share_that_it_was_judged_by(cls):
+    """It tells hard rows from others hardly at all: the same threshold sends others in each fold."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 6))
+    sure = np.abs(X[:, 0]) > 0.7
+    y = np.where(sure, X[:, 0] > 0, X[:, 1:] @ [1, 0.8, 0.6, 0.4, 0.2] > 0).astype(int)
+    existing = RandomForestClassifier(30, min_samples_leaf=2, random_state=0).fit(X, y)
+    costs = [1, 5, 5, 5, 5, 5]
+    model = cls(PricedModel(existing, costs), random_state=0, max_drop=0.05, **SMALL[cls])
+    model.fit(X, y)
+    for budget in (10, 15, 18, 20, 22):
+        other = model.at(budget=budget)
+        judged = other.trace_.loc[other.trace_["chosen"], "sent"].item()
+        if other.point_["threshold"] != 0:
+            assert other.sent(X).mean() == pytest.approx(judged, abs=0.02)
+
+
+def test_a_search_does_not_say_of_every_fit_that_it_saves_nothing():
+    """It takes one stage of the gate by its budget, whatever the gate alone would keep."""
+    X = np.random.default_rng(0).integers(0, 2, size=(200, 4)).astype(float)
+    y = (X.sum(axis=1) % 2).astype(int)  # parity: nothing cheap predicts
+    existing = (
+        lambda rows: np.eye(2)[(np.asarray(rows).sum(axis=1) % 2).astype(int)],
+        list(range(4)),
+    )
+    gate = L1GateClassifier(existing, out_of_fold=False, random_state=0)
+    with pytest.warns(WorthwhileWarning, match="the gate saves 0%"):
+        gate.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WorthwhileWarning)
+        search = BudgetSearchCV(gate, 4, cv=2, refine=0, tune=0).fit(X, y)
+    assert search.best_score_ == 1
+
+
 def test_a_named_trade_off_is_fitted_alone():
     X, y = _rows(300)
     existing = LogisticRegression().fit(X, y)

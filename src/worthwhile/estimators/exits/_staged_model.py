@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval
 
 from worthwhile._messages import on_purpose
+from worthwhile.estimators._shared.weights import read_weight
 from worthwhile.estimators.base import CostAware
 from worthwhile.policy.exits.policy import LOWEST, ExitPolicy
 from worthwhile.policy.trees import TreePolicy
@@ -52,6 +53,7 @@ class EarlyExit(CostAware, ABC):
         self._validate_params()
         if not is_fitted(self.model):
             self._read_training(X, y)  # what is wrong with the data is refused before any work
+        read_weight(how.get("sample_weight"), X)  # so are weights, even where nothing is trained
         point = self._free_choice(X, y, how)
         model = self._staged_model(X, y, how, point.get("model"))
         known, given = model.policy_.n_features, tuple(getattr(X, "shape", ()))[1:]

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from worthwhile._messages import is_on_purpose
 from worthwhile._progress import progress
 from worthwhile.estimators._shared.parameters import ClassParameters, TrainingParameters
 from worthwhile.estimators.gates._drop import Gain
@@ -226,7 +227,11 @@ class GatedClassifier(ClassParameters, TrainingParameters, TaskReader, ABC):
             sweeps = [
                 Sweep.of(part.judge(), partial(self._models, part), advance) for part in parts
             ]
-        sweep = joined(sweeps, list(self._models(task))) if again else sweeps[0]
+        sweep = sweeps[0]
+        if again:
+            # Trees know the rows that trained them: how many of those are sent says little.
+            known = (None, None) if self._wants_rows else task.some_rows()
+            sweep = joined(sweeps, list(self._models(task)), *known)
         # Given rows judge the existing model itself, others copies of it that had fewer rows.
         behind = Gain() if task.validation is not None else task.unseen.gain
         sweep.gain = Gain().less(behind)
@@ -278,7 +283,7 @@ class GatedClassifier(ClassParameters, TrainingParameters, TaskReader, ABC):
                 f"{type(self).__name__}: {self.saved_:.0%} of the bill saved{lost}{how}",
                 file=sys.stderr,
             )
-        if self.saved_ < LEAST_SAVING and self.budget is None:
+        if self.saved_ < LEAST_SAVING and self.budget is None and not is_on_purpose():
             warnings.warn(
                 f"the gate saves {max(self.saved_, 0.0):.0%} of the existing model's bill: "
                 f"{reason(sweep, task.unseen, WITHIN if self.max_drop is None else self.max_drop)}",

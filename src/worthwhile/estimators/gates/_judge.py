@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -120,7 +121,7 @@ class Judge:
             )
         )  # fmt: skip
         level, known = asked.raw[:, 0], dict[float, Verdict]()
-        thresholds = [0.0, *_thresholds(level, shares)]
+        thresholds = [0.0, *_thresholds(level, shares, self.weight)]
         for threshold in dict.fromkeys(thresholds):
             sent = level > threshold
             columns = np.where(sent, *right), as_floats(np.where(sent, *bill))
@@ -141,19 +142,22 @@ class Judge:
         return reads if self._expansion is None else np.unique(self._expansion.sources[reads])
 
 
-def _thresholds(score: Floats, shares: Sequence[float]) -> list[float]:
+def _thresholds(
+    score: Floats, shares: Sequence[float], weight: Floats | None = None
+) -> list[float]:
     """For each share a threshold half-way between two scores, such that about that share lies above.
 
     0 where scores do not differ.
     """
-    levels, counts = np.unique(score, return_counts=True)
+    levels, level = np.unique(score, return_inverse=True)
+    counts = np.bincount(level, weight)
     gaps = np.diff(levels)
     # A policy adds its threshold to sums of leaves: scores nearer than rounding are not told apart.
     clear = gaps > 1e-9 * np.max(np.abs(levels), initial=1.0)
     if not clear.any():
         return [0.0] * len(shares)
     middle = (levels[:-1] + gaps / 2)[clear]
-    above = 1 - np.cumsum(counts)[:-1][clear] / len(score)
+    above = 1 - np.cumsum(counts)[:-1][clear] / counts.sum()
     return [float(middle[np.argmin(np.abs(above - share))]) for share in shares]
 
 
@@ -299,18 +303,28 @@ class Pooled:
         )  # fmt: skip
 
 
-def joined(sweeps: Sequence[Sweep], models: Sequence[Model]) -> Sweep:
+def joined(
+    sweeps: Sequence[Sweep], models: Sequence[Model], rows: Floats | None = None, weight: Floats | None = None
+) -> Sweep:  # fmt: skip
     """Models of all rows, each judged by its counterparts in sweeps over parts of them.
 
-    Thresholds are the medians of theirs: they come from rows that the gates did not see.
+    Thresholds are the medians of theirs: they come from rows that the gates did not see. With ``rows``, they
+    are where the gate sends the share of these that its counterparts sent: scores of a linear gate that tells
+    little lie so close together that the same number sends many others.
     """
     sweep = Sweep(Pooled.of([one.judge for one in sweeps]))
     weights = np.array([np.sum(one.judge.counts) for one in sweeps])
     weights /= np.sum(weights)
-    for k in range(len(models) * MODELS_PER_GATE):
-        threshold = statistics.median(one.points[k]["threshold"] for one in sweeps)
-        verdict = _join([one.verdicts[k] for one in sweeps], weights)
-        sweep.add(*models[k // MODELS_PER_GATE], threshold, verdict)
+    for first, (point, maker) in zip(itertools.count(0, MODELS_PER_GATE), models, strict=False):
+        own = range(first, first + MODELS_PER_GATE)
+        verdicts = [_join([one.verdicts[k] for one in sweeps], weights) for k in own]
+        if rows is None:
+            places = [statistics.median(one.points[k]["threshold"] for one in sweeps) for k in own]
+        else:  # the first is the gate as it was trained
+            score = maker()[0].batch(rows, billed=False).raw[:, 0]
+            places = [0.0, *_thresholds(score, [one.sent for one in verdicts[1:]], weight)]
+        for threshold, verdict in zip(places, verdicts, strict=True):
+            sweep.add(point, maker, threshold, verdict)
     return sweep
 
 

@@ -30,6 +30,9 @@ FOLDS, MANY_ROWS = 3, 5000
 SWEEP_ROWS = 16000
 """Rows that train in a sweep, and rows that judge there, at most: what it takes is bounded so."""
 
+TRAINING_ROWS = 4096
+"""Of the rows that trained, those that are looked at again, at most."""
+
 COARSE_ROWS = 2000
 """Rows with fewer than which a sweep is coarse."""
 
@@ -71,12 +74,21 @@ class Task:
         proba, weight = self.validation_proba, self.validation_weight
         return Judge(X, codes, self.existing.policy, proba, weight, made)
 
-    def training_judge(self, most: int = 4096) -> Judge:
-        """A judge on at most ``most`` evenly spaced training rows."""
-        rows = np.arange(0, len(self.X), -(-len(self.X) // most))
+    def training_judge(self) -> Judge:
+        """A judge on some of the training rows."""
+        rows = self._spaced()
         weight = _some(self.weight, rows)
         made = None if self.expansion is None else (self.expansion, self.X[rows])
         return Judge(self.source[rows], self.codes[rows], self.existing.policy, None, weight, made)
+
+    def some_rows(self) -> tuple[Floats, Floats | None]:
+        """Some of the training rows, and their weights."""
+        rows = self._spaced()
+        return self.X[rows], _some(self.weight, rows)
+
+    def _spaced(self) -> Ints:
+        """At most so many training rows, evenly spaced."""
+        return np.arange(0, len(self.X), -(-len(self.X) // TRAINING_ROWS))
 
     def parts(
         self, fraction: float, rng: np.random.Generator, *, crossed: bool, halves: bool = False
