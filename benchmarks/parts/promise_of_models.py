@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.common import Kept, load, machine, markdown, options, skewed, write_section
 from worthwhile import BudgetClassifier, Costs
 
-SETS = ("segmentation", "letters", "miniboone_sample", "usps", "covtype")
+SETS = ("segmentation", "letters", "miniboone_sample", "usps", "forest")
 ROWS = (150, 300, 1000)
 """For training."""
 

@@ -111,6 +111,19 @@ def test_both_bounds_hold_at_once_and_none_is_below_that_of_a_cheaper_line():
     assert bounds == pytest.approx([1.0, 2.0 + 1.644854 * 0.5, 2.0 + 1.644854 * 0.5, 3.0])
 
 
+def test_bounds_of_mixtures_are_students_where_folds_judge(data):
+    X, y, costs = data
+    one = BudgetClassifier(costs=costs, n_trees=4, random_state=0).fit(X, y)
+    lines = one.frontier_  # of five folds
+    bound = np.maximum.accumulate(lines["cost"] + 2.776445 * lines["cost_error"])
+    np.testing.assert_allclose(lines["mixed_bound"], bound, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("judges", "sure"), [(1, 1.959964), (5, 2.776445), (2, 4.302653)])
+def test_the_fewer_models_say_how_they_differ_the_wider_the_bounds(judges, sure):
+    assert bounds_of_pairs([1.0], [1.0], 0.95, judges) == pytest.approx([1.0 + sure])
+
+
 def test_each_case_follows_one_of_the_two_lines(model, data):
     X, keys = data[0], [f"k{number}" for number in range(len(data[0]))]
     budget = budgets_that_mix(model)[0]

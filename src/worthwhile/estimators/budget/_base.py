@@ -142,6 +142,9 @@ class BudgetModel(TrainingParameters, CostAware):
                 "cost": said.bill,
                 "cost_error": said.bill_error,
                 "bound": _budgets_for(said.bill + sure * said.bill_error),
+                "mixed_bound": bounds_of_pairs(
+                    said.bill, said.bill_error, self.confidence, fitted.judges
+                ),
                 "score": said.score,
                 "score_error": said.score_error,
                 "rate": fitted.library.rate,
@@ -161,7 +164,7 @@ class BudgetModel(TrainingParameters, CostAware):
             return alone
         # Where errors have prices, what is dearer than the line for any budget is not worth it.
         count = self._choose_one(None) + 1 if "total" in lines else len(lines)
-        bound = bounds_of_pairs(lines["cost"], lines["cost_error"], self.confidence)[:count]
+        bound = lines["mixed_bound"].to_numpy()[:count]
         score = lines["score"].to_numpy()[:count]
         found = mix_lines(bound, score, as_float(limit))
         return alone if found is None or found.of(score) <= score[point] else found

@@ -72,10 +72,11 @@ MOST_STAGES = len(POWERS) + FOLDS - 1
 
 @dataclass(frozen=True)
 class Fitted:
-    """A library, and what is promised of its points."""
+    """A library, what is promised of its points, and how many models say so."""
 
     library: Library
     promise: Promise
+    judges: int
 
 
 class Training:
@@ -147,7 +148,8 @@ class Training:
         said = said.some(order)
         said = replace(said, score=smoothed(said.score))
         lines = thinned(said, payoff.in_money)
-        return Fitted(self._own.join(own, points.some(order[lines])), said.some(lines))
+        library = self._own.join(own, points.some(order[lines]))
+        return Fitted(library, said.some(lines), max(len(others), 1))
 
 
 class Workshop:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri, stdtrit
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,13 +26,19 @@ class Mix(NamedTuple):
         return (1 - self.share) * values[self.first] + self.share * values[self.second]
 
 
-def bounds_of_pairs(cost: Any, error: Any, confidence: float) -> Floats:
+LEAST_FREEDOM = 2
+"""Degrees of freedom of errors that come from two models; with one less they would forbid all."""
+
+
+def bounds_of_pairs(cost: Any, error: Any, confidence: float, judges: int = 1) -> Floats:
     """What the mean bills of lines stay below, to mix two of them that were chosen by their figures.
 
     The hull picks lines that look cheap by chance. So both bounds have to hold at once, and no line
-    counts as cheaper than what a cheaper one may cost.
+    counts as cheaper than what a cheaper one may cost. Errors by which a few models differ (``judges``,
+    those of the folds) are themselves uncertain: then the bounds are Student's.
     """
-    sure = NormalDist().inv_cdf((1 + confidence) / 2)
+    both = (1 + confidence) / 2
+    sure = stdtrit(max(judges - 1, LEAST_FREEDOM), both) if judges > 1 else ndtri(both)
     bounds: Floats = np.maximum.accumulate(np.asarray(cost) + sure * np.asarray(error))
     return bounds
 

@@ -108,8 +108,9 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
     Attributes
     ----------
     frontier_ : DataFrame
-        One line per point, cheapest first: mean bill, its standard error, and the bound that the mean
-        bill of new rows stays below with the stated confidence; share of right answers (minus the
+        One line per point, cheapest first: mean bill, its standard error, the bound that the mean
+        bill of new rows stays below with the stated confidence, and that of a line that is mixed with
+        another; share of right answers (minus the
         price of errors, where they have prices) and its standard error; what a unit of money is worth
         there; and the total per case, where errors have prices. All of it is measured on rows that
         had no part in making the policy.
