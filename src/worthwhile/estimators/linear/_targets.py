@@ -176,4 +176,5 @@ def lam_points(
     while bill(top) > 0 and top < LARGEST:
         top *= 10.0
     start = [top, *(usual * s for s in (1.0, 0.1, 0.01, 0.001) if usual * s < top), 1e-6 * usual]
-    return [{"lam": float(f"{lam:.6g}")} for lam in covering(bill, start, FEW_FITS)]
+    # As they were looked at: a bill may hang on digits that rounding would drop.
+    return [{"lam": float(lam)} for lam in covering(bill, start, FEW_FITS)]
