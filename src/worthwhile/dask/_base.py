@@ -21,6 +21,7 @@ from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.dask._whole import WholeTable
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
+from worthwhile.estimators._shared.targets import plain_target
 from worthwhile.estimators.boosting import ReadElsewhere
 
 OWN = ("timeout", "restarts")
@@ -112,7 +113,7 @@ class OnDask:
             raise ValueError(f"client is asynchronous: {name} takes one that is not.")
         with still_open(client):
             wait_for_a_worker(client, float(self.timeout))
-            targets = values_of(client, y, "y")
+            targets = plain_target(values_of(client, y, "y"))
             weights = values_of(client, sample_weight, "sample_weight")
             if targets is None:
                 raise ValueError("y is None: give the targets.")

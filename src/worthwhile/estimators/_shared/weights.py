@@ -23,9 +23,9 @@ def read_weight(
     """Weights of the rows, those of their classes counted in; None where all rows count the same."""
     if sample_weight is None and class_weight is None:
         return None
-    weight: Floats = np.ones(len(X))
-    if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight: Floats = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
     if class_weight is not None:
         by_class = compute_sample_weight(class_weight, y)
         if (by_class < 0).any():
