@@ -92,9 +92,18 @@ def test_rows_without_a_truth_wait(files):
     assert "rows without a truth are left out" in shown
 
 
+def test_info_shows_what_was_promised(files):
+    folder, _ = files
+    promised = worthwhile.load(folder / "m.worthwhile").promise_.figures
+    shown = run("info", folder / "m.worthwhile").output
+    assert f"accuracy {promised['accuracy'].mean:.4g}" in shown
+    assert f"bill {promised['bill'].mean:.4g}" in shown
+
+
 def test_a_model_that_promised_nothing_says_so(files, tmp_path):
     folder, _ = files
     model = worthwhile.load(folder / "m.worthwhile")
     del model.promise_
     model.save(tmp_path / "m")
     assert "Nothing was promised" in run("check", tmp_path / "m", folder / "same.csv").output
+    assert "promised" not in run("info", tmp_path / "m").output

@@ -139,6 +139,19 @@ def test_a_case_in_the_terminal_is_told_in_the_words_of_the_table(desk):
     assert "no such thing" in said
 
 
+def test_an_answer_that_is_no_choice_is_refused_in_the_words_of_the_terminal(tmp_path):
+    jobs = pd.Series(["nurse", "clerk", "smith"] * 40)
+    model = worthwhile.CostSensitiveTreeClassifier(max_depth=2, costs={"job": 1.0})
+    model.fit(jobs.to_frame("job"), jobs == "nurse").save(tmp_path / "model")
+    done = run("ask", tmp_path / "model", "--json", input="baker\nnurse\n")
+    said = " ".join(done.stderr.split())
+    assert "job is 'baker', which is not known: give one of 'clerk', 'nurse', 'smith'" in said
+    assert "'unknown' if it came back empty, 'na' if it cannot be had." in said
+    assert "UNAVAILABLE" not in said
+    assert "NaN" not in said
+    assert json.loads(done.stdout)["spent"] == 1.0
+
+
 def test_compare_and_report_take_the_table_as_it_is(desk, tmp_path):
     data = (desk / "train.csv", "--target", "risk", "--costs", desk / "costs.yaml")
     run(

@@ -122,9 +122,19 @@ def _drive(case: Any, path: Path | None) -> None:
         try:
             case.tell({name: _value(answer, case, name)})
         except (SessionError, ValueError) as error:
-            notes.print(str(error), style="red")
+            notes.print(_refused(error, name), style="red")
             continue
         _keep(case, path)
+
+
+def _refused(error: Exception, name: Any) -> str:
+    """Why an answer was not taken, in the words of this terminal."""
+    from worthwhile.columns import UnknownValue
+
+    why = error.__context__  # what the column said, before the session spoke of NaN and UNAVAILABLE
+    if not isinstance(why, UnknownValue):
+        return str(error)
+    return f"{name} {why}, 'unknown' if it came back empty, 'na' if it cannot be had."
 
 
 def _list_choices(case: Any, name: Any) -> None:

@@ -51,6 +51,8 @@ def _show(summary: dict[str, Any]) -> None:
             name.replace("_", " "),
             ", ".join(map(str, value)) if isinstance(value, list) else str(value),
         )
+    if promised := summary["promised"]:
+        table.add_row("promised", ", ".join(f"{k} {v:.4g}" for k, v in promised.items()))
     for name, value in summary["parameters"].items():
         table.add_row(f"parameter {name}", str(value))
     out.print(table)
