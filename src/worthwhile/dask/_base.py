@@ -21,8 +21,8 @@ from worthwhile.dask._jobs import SharedRows, SharedWork
 from worthwhile.dask._whole import WholeTable
 from worthwhile.distributed import plan_fit
 from worthwhile.distributed.plan import refuse_what_is_not_there
-from worthwhile.estimators._shared.targets import plain_target
 from worthwhile.estimators.boosting import ReadElsewhere
+from worthwhile.estimators.targets import plain_target
 
 OWN = ("timeout", "restarts")
 """Parameters of the estimators here that a local one does not have."""

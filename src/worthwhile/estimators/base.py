@@ -23,9 +23,9 @@ from worthwhile.estimators._shared.deprecation import present_names
 from worthwhile.estimators._shared.encoding import Encoding
 from worthwhile.estimators._shared.importances import NoGains, importances
 from worthwhile.estimators._shared.promises import Promising
-from worthwhile.estimators._shared.targets import plain_target
 from worthwhile.estimators._shared.weights import check_class_weight
 from worthwhile.estimators.reading import TableReader, refuse_to_train
+from worthwhile.estimators.targets import plain_target
 from worthwhile.policy.base import Outcome, Policy
 from worthwhile.policy.calibration import Calibration
 from worthwhile.policy.keys import read_keys

@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from worthwhile.estimators._shared.deprecation import with_old_names
 from worthwhile.estimators._shared.queries import RankingScore, queries_of
-from worthwhile.estimators._shared.targets import refuse_large
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.boosting._lambdarank import LambdaRank
 from worthwhile.estimators.boosting._rounds import Plan, Score
 from worthwhile.estimators.boosting._target_losses import Own, Poisson, Quantile, Tweedie
 from worthwhile.estimators.boosting._trade_off import TradeOff
 from worthwhile.estimators.boosting.losses import Loss, Squared
+from worthwhile.estimators.targets import refuse_large
 from worthwhile.metrics import ndcg_at_k
 from worthwhile.policy.output import Output
 

@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import StrOptions
 from worthwhile.core.threads import Threads, count_threads
 from worthwhile.costs import budget_quanta
 from worthwhile.estimators._shared.coded_forests import Table
-from worthwhile.estimators._shared.targets import refuse_large
 from worthwhile.estimators._shared.weights import (
     drop_weightless,
     read_weight,
@@ -21,6 +20,7 @@ from worthwhile.estimators._shared.weights import (
 from worthwhile.estimators.base import CostAwareRegressor
 from worthwhile.estimators.budget._base import CONSTRAINTS, BudgetModel
 from worthwhile.estimators.budget._payoff import Numbers
+from worthwhile.estimators.targets import refuse_large
 from worthwhile.policy.output import Output
 
 Floats = npt.NDArray[np.float64]

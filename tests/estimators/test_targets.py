@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from worthwhile import BudgetClassifier, BudgetRegressor, CostWeightedL1Classifier
-from worthwhile.estimators._shared.targets import plain_target
+from worthwhile.estimators.targets import plain_target
 
 NAMED = ["ill", "well", "ill"]
 
