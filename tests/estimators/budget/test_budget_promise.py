@@ -64,7 +64,7 @@ def test_many_rows_are_judged_by_others_than_those_of_the_choices():
     X, y = noise(9000, 1)
     model = BudgetClassifier(n_trees=8, random_state=0).fit(X, y)
     assert model.frontier_["score"].between(0.46, 0.54).all()
-    assert model.training_stages_ == 3  # no folds
+    assert model.training_stages_ == 4  # no folds
 
 
 def test_numbers_too():
@@ -166,10 +166,10 @@ def test_a_limit_of_time_can_be_repeated_as_a_number_of_stages():
     full = BudgetClassifier(**shape).fit(X, y)
     late = BudgetClassifier(time_limit=0, **shape).fit(X, y)
     again = BudgetClassifier(max_stages=0, **shape).fit(X, y)
-    assert (full.training_stages_, late.training_stages_, again.training_stages_) == (7, 0, 0)
+    assert (full.training_stages_, late.training_stages_, again.training_stages_) == (8, 0, 0)
     assert same_policy(late, again)
     assert late.frontier_.equals(again.frontier_)
-    assert same_policy(full, BudgetClassifier(max_stages=7, time_limit=1e6, **shape).fit(X, y))
+    assert same_policy(full, BudgetClassifier(max_stages=8, time_limit=1e6, **shape).fit(X, y))
     assert late.frontier_["score_error"].iloc[0] > full.frontier_["score_error"].iloc[0]
 
 

@@ -18,6 +18,7 @@ from worthwhile.estimators._shared.calibration import fit_map, quality_of
 from worthwhile.estimators._shared.coded_forests import Table
 from worthwhile.estimators.budget._boosters import FEW_ROWS, sets_to_boost
 from worthwhile.estimators.budget._branches import lists_of_parts
+from worthwhile.estimators.budget._bridges import ROUNDS, find_bridges
 from worthwhile.estimators.budget._forests import Shape, no_trees
 from worthwhile.estimators.budget._induction import Induction, Points
 from worthwhile.estimators.budget._nodes import Node, grow_nodes, usual_styles
@@ -66,8 +67,8 @@ MAP_ROWS = 1000
 POWERS = (1.0, 0.5, 0.0)
 """Lists are by gain over these powers of the price, where prices differ."""
 
-MOST_STAGES = len(POWERS) + FOLDS - 1
-"""Further lists, parts of the rows, further folds; counted whether there is anything to do or not."""
+MOST_STAGES = len(POWERS) + FOLDS
+"""Further lists, parts of the rows, gaps, further folds; counted whether there is anything to do or not."""
 
 
 @dataclass(frozen=True)
@@ -188,14 +189,40 @@ class Workshop:
             first = next(node for node in found if node.columns == split[0])
             chains += [[first, *chain] for chain in parts]
             found += [node for chain in parts for node in chain]
-        price = dict(zip(map(id, found), shop.prices(n.columns for n in found), strict=True))
-        found.sort(key=lambda n: (len(n.columns), price[id(n)], sorted(n.columns)))
-        number = {id(node): i for i, node in enumerate(found)}
-        self._nodes, self._seed, self.styles = found, seed, usual_styles(found)
-        self._lists = [sorted(number[id(node)] for node in chain) for chain in chains]
-        self._price = np.array([price[id(node)] for node in found])
+        self._table, self._seed, self.styles = table, seed, usual_styles(found)
         self._evaluation = shop.costs.flat.evaluation * 1e-9
-        self._table = table
+        self._arrange(found, chains, shop)
+        gaps_wanted = stages.go("gaps") and every is None and shop.prices_differ
+        if gaps_wanted and table.n_rows > FEW_ROWS:
+            self._close_gaps(payoff, shop, shape._replace(styles=self.styles), threads)
+
+    def _arrange(self, nodes: list[Node], chains: list[list[Node]], shop: Shop) -> None:
+        """Nodes by size and price, and the lists that they are on."""
+        price = dict(zip(map(id, nodes), shop.prices(n.columns for n in nodes), strict=True))
+        nodes.sort(key=lambda n: (len(n.columns), price[id(n)], sorted(n.columns)))
+        number = {id(node): i for i, node in enumerate(nodes)}
+        self._nodes = nodes
+        self._lists = [sorted(number[id(node)] for node in chain) for chain in chains]
+        self._price = np.array([price[id(node)] for node in nodes])
+
+    def _close_gaps(self, payoff: Payoff, shop: Shop, shape: Shape, threads: Threads) -> None:
+        """Grow what lies between neighbouring policies whose bills are far apart."""
+        for _ in range(ROUNDS):
+            induction = self.induction(payoff, threads)
+            bridges = find_bridges(induction, induction.points(threads), shop)
+            known = {node.columns: node for node in self._nodes if not node.of_part}
+            sets = dict.fromkeys(columns for _, larger in bridges for columns in larger)
+            new = [columns for columns in sets if columns not in known]
+            if not new:
+                return
+            grown = grow_nodes(self._table, payoff, new, shape, threads)
+            known |= {node.columns: node for node in grown}
+            chains = [[self._nodes[i] for i in numbers] for numbers in self._lists]
+            chains += [
+                [self._nodes[node], *(known[columns] for columns in larger)]
+                for node, larger in bridges
+            ]
+            self._arrange(self._nodes + grown, chains, shop)
 
     def calibration(self) -> tuple[Calibration | None, dict[str, Any]]:
         """A map from what trees say to rows that they were not grown on, all sets together.
@@ -279,6 +306,6 @@ def _grow_parts(
         for node in grow_nodes(own, judge, sets, shape, threads):
             votes = np.tile(table.prior, (table.n_rows, 1))
             votes[part.rows] = node.votes
-            chain.append(Node(node.columns, node.trees, votes, node.style))
+            chain.append(Node(node.columns, node.trees, votes, node.style, of_part=True))
         chains.append(chain)
     return chains

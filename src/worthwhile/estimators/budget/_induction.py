@@ -216,6 +216,17 @@ class Induction:
         ends = [self._follow(self._tables, choice)[0] for choice in points.choice]
         return np.array([np.bincount(end, self._share, len(self.member)) for end in ends])
 
+    def visits(self, choice: Array) -> Floats:
+        """Share of the rows that come to each node by a policy, (nodes,); 0 for the empty set."""
+        at, found = np.zeros(len(self._rows), dtype=np.intp), np.zeros(len(self.member))
+        moving = self._rows
+        while len(moving):
+            edge = choice[self.first[at[moving]] + self._tables.cell[at[moving], moving]]
+            moving = moving[edge >= 0]
+            at[moving] = self.target[edge[edge >= 0]]
+            found += np.bincount(at[moving], self._share[moving], len(found))
+        return found
+
     def seen(self, points: Points) -> Seen:
         """What the rows that choices were not made on make of policies."""
         ways = [self._follow(self._fresh, choice) for choice in points.choice]

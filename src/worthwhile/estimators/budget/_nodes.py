@@ -41,12 +41,16 @@ FEW_SETS = 16
 
 @dataclass(frozen=True)
 class Node:
-    """A set, its forest, and what that says about rows it was not grown on."""
+    """A set, its forest, and what that says about rows it was not grown on.
+
+    ``of_part``: it was grown on a part of the rows, and has the usual answer for the others.
+    """
 
     columns: Columns
     trees: Trees
     votes: Floats
     style: Style = STYLES[0]
+    of_part: bool = False
 
 
 def grow_nodes(
