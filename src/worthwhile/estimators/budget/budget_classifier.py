@@ -93,8 +93,9 @@ class BudgetClassifier(ClassParameters, BudgetModel, CostAwareClassifier):
         Certainty that the mean bill of new rows stays within the budget.
     max_stages, time_limit : int and seconds, optional
         Where training stops early: after so many stages, or with the stage in which the time is over.
-        Stages are further lists of purchases, lists for parts of the rows, and the folds that the
-        figures of ``frontier_`` come from; the first list, its forests and a first fold are always made.
+        Stages are further lists of purchases, lists for parts of the rows, sets that close gaps, and the
+        folds that the figures of ``frontier_`` come from; the first list, its forests and a first fold are
+        always made.
     n_jobs : int, optional
         Threads; None means all cores. The model does not depend on it.
     random_state : int, RandomState or None
