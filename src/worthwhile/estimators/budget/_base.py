@@ -123,11 +123,11 @@ class BudgetModel(TrainingParameters, CostAware):
             )
             advance(most - stages.asked)
         self.training_stages_ = stages.done
-        return self._decide(costs, threads)
+        return self._decide(costs, threads, payoff)
 
-    def _decide(self, costs: Costs, threads: Threads) -> Self:
-        """Make the policies, with what has been grown."""
-        payoff = self._payoff(*self._truth)
+    def _decide(self, costs: Costs, threads: Threads, payoff: Payoff | None = None) -> Self:
+        """Make the policies, with what has been grown; for another payoff than that, if none is given."""
+        payoff = payoff or self._payoff(*self._truth)
         self._decides, self._calibration = self._read_errors(), None
         if (
             payoff.in_money

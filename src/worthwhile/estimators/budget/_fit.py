@@ -109,9 +109,9 @@ class Training:
             boosted=large and shop.prices_differ, largest=_largest_to_boost(table, shop)
         )
         rich = shape._replace(n_trees=more * shape.n_trees)
-        self._own = Workshop(table, payoff, shop, rich, stages, threads)
+        self._payoff, self._own = payoff, Workshop(table, payoff, shop, rich, stages, threads)
         made = stages.done
-        self._folds: list[tuple[Array, Workshop]] = []
+        self._folds: list[tuple[Array, Payoff, Workshop]] = []
         if not cross_validated or not LEAST_ROWS <= table.n_rows <= MOST_ROWS:
             return
         # Kinds of forests are taken over and there are fewer trees: a fold costs a third as much.
@@ -123,7 +123,7 @@ class Training:
             if not self._folds or stages.go("folds"):
                 part, own = table.holding_out(rows, n_pool), payoff.part(rows)
                 same = Stages(made, None, lambda *_: None)
-                self._folds.append((rows, Workshop(part, own, shop, shape, same, threads)))
+                self._folds.append((rows, own, Workshop(part, own, shop, shape, same, threads)))
 
     def calibration(self) -> tuple[Calibration | None, dict[str, Any]]:
         """From votes to probabilities that hold, and how well they do."""
@@ -134,9 +134,11 @@ class Training:
 
         ``calibrated``: decisions are by probabilities that hold, not by votes.
         """
+        known = payoff is self._payoff
         own = self._own.induction(payoff, threads, calibrated)
         others = [
-            fold.induction(payoff.part(rows), threads, calibrated) for rows, fold in self._folds
+            fold.induction(searched if known else payoff.part(rows), threads, calibrated)
+            for rows, searched, fold in self._folds
         ]
         points, said = _judged(own, others, lambda each: each.points(threads))
         for_all, of_all = _judged(own, others, lambda each: each.for_everybody())
@@ -191,6 +193,7 @@ class Workshop:
             found += [node for chain in parts for node in chain]
         self._table, self._seed, self.styles = table, seed, usual_styles(found)
         self._evaluation = shop.costs.flat.evaluation * 1e-9
+        self._made: tuple[Payoff, Induction] | None = None
         self._arrange(found, chains, shop)
         gaps_wanted = stages.go("gaps") and every is None and shop.prices_differ
         if gaps_wanted and table.n_rows > FEW_ROWS:
@@ -214,6 +217,7 @@ class Workshop:
             sets = dict.fromkeys(columns for _, larger in bridges for columns in larger)
             new = [columns for columns in sets if columns not in known]
             if not new:
+                self._made = payoff, induction
                 return
             grown = grow_nodes(self._table, payoff, new, shape, threads)
             known |= {node.columns: node for node in grown}
@@ -239,7 +243,10 @@ class Workshop:
         return (fit_map("isotonic", logs, codes, weight) if quality["kind"] else None), quality
 
     def induction(self, payoff: Payoff, threads: Threads, calibrated: bool = False) -> Induction:
-        """What choices for a payoff are made by."""
+        """What choices for a payoff are made by; once, what was made for the last look at gaps."""
+        made, self._made = self._made, None
+        if made is not None and made[0] is payoff and not calibrated:
+            return made[1]
         map_ = self.calibration()[0] if calibrated else None
         if map_ is not None and isinstance(payoff, Classes):
             payoff = payoff.calibrated(map_)

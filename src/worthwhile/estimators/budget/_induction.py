@@ -123,6 +123,7 @@ class Induction:
         rest = (self.first, start, self.target, due)
         self._tables = Tables(self.worth, _stack(c.cell for c in self.cells), *rest)
         self._fresh = Tables(self._right, _stack(c.fresh for c in self.cells), *rest)
+        self._points: Points | None = None
 
     def _edges(self, node: int, lists: list[list[int]]) -> list[int]:
         """Larger sets that are gone to from here: the next few on every list, all where there is none."""
@@ -154,7 +155,12 @@ class Induction:
         return np.append(rates, 1.0) if self.payoff.in_money else rates
 
     def points(self, threads: Threads) -> Points:
-        """Policies for every worth of money, with all sets and with the cheaper ones alone."""
+        """Policies for every worth of money, with all sets and with the cheaper ones alone; found once."""
+        if self._points is None:
+            self._points = self._find_points(threads)
+        return self._points
+
+    def _find_points(self, threads: Threads) -> Points:
         tasks, found = list[Task](), list[Any]()
 
         def solve(new: list[Task]) -> None:
