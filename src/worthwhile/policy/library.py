@@ -186,8 +186,8 @@ class LibraryPolicy(Policy):
         else:
             model = (self._forest(node), library.start, library.held, library.share)
             if model[0] is None:  # thousands of thresholds: one row at a time
-                forest = _Forest(library, node)
-                votes = np.array([forest.votes(row) for row in X[rows].astype(np.float64)])
+                wide = X[rows].astype(np.float64)
+                votes = np.array([_votes(library, node, row) for row in wide])
             else:
                 in_threads(library_votes.add_votes, len(rows), X, rows, *model, votes)
             votes = self.absolute(votes)
@@ -247,52 +247,33 @@ class _Walks:
         self.cut_threshold: list[float] = library.cut_threshold.tolist()
         self.cut_child: list[int] = library.cut_child.tolist()
         self.cut_root: list[int] = library.cut_root.tolist()
-        self._library = library
-        self._forests: dict[int, _Forest] = {}
-
-    def forest(self, node: int) -> _Forest:
-        """The forest of a node, made ready when the first row comes to it."""
-        if node not in self._forests:
-            self._forests[node] = _Forest(self._library, node)
-        return self._forests[node]
 
 
-class _Forest:
-    """The trees of one node, stepped through together."""
-
-    def __init__(self, library: Library, node: int) -> None:
-        self._library = library
-        low, high = library.nodes_of(node)
-        test = library.feature[low:high].astype(np.intp)
-        self._column, self._missing_right = test >> 1, (test & 1) == 0
-        self._threshold = library.threshold[low:high]
-        inner = test >= 0
-        self._child = library.child[low:high] - np.where(inner, low, 0).astype(np.intp)
-        self._root = library.root_of(node).astype(np.intp) - low
-
-    def votes(self, values: Floats) -> Floats:
-        """Mean of the leaves of a row (d,), summed tree after tree."""
-        at = self._root.copy()
-        empty = bool(np.isnan(values).any())
-        tree, node = np.arange(len(at)), at
-        while True:
-            column = self._column.take(node)
-            on = (column >= 0).nonzero()[0]
-            if not len(on):
-                break
-            tree, node, column = tree.take(on), node.take(on), column.take(on)
-            x = values.take(column)
-            right = x > self._threshold.take(node)
-            if empty:
-                right |= np.isnan(x) & self._missing_right.take(node)
-            node = self._child.take(node) + right
-            at[tree] = node
-        library, leaf = self._library, self._child.take(at)
-        first, count = library.start[leaf], library.start[leaf + 1] - library.start[leaf]
-        skipped = first - (np.cumsum(count) - count)
-        entries = np.repeat(skipped, count) + np.arange(count.sum())
-        total = np.bincount(library.held[entries], library.share[entries], library.n_outputs)
-        return total / len(at)
+def _votes(library: Library, node: int, values: Floats) -> Floats:
+    """Mean of the leaves that a row (d,) comes to in the trees of a node, which it steps through together."""
+    at = library.root_of(node).astype(np.intp)
+    empty = bool(np.isnan(values).any())
+    tree, here = np.arange(len(at)), at
+    while True:
+        test = library.feature.take(here)
+        on = (test >= 0).nonzero()[0]
+        if not len(on):
+            break
+        tree, here, test = tree.take(on), here.take(on), test.take(on)
+        x = values.take(test >> 1)
+        right = x > library.threshold.take(here)
+        if empty:
+            right |= np.isnan(x) & (test & 1 == 0)
+        here = np.add(
+            library.child.take(here), right, dtype=np.intp
+        )  # as indices are taken fastest
+        at[tree] = here
+    leaf = library.child.take(at)
+    first, count = library.start[leaf], library.start[leaf + 1] - library.start[leaf]
+    skipped = first - (np.cumsum(count) - count)
+    entries = np.repeat(skipped, count) + np.arange(count.sum())
+    total = np.bincount(library.held[entries], library.share[entries], library.n_outputs)
+    return total / len(at)
 
 
 class LibraryCase(Case):
@@ -423,4 +404,4 @@ class LibraryCase(Case):
         values = np.zeros(self._policy.n_features)
         columns = list(self._walks.columns[node])
         values[columns] = [self._known[column] for column in columns]
-        return self._policy.absolute(self._walks.forest(node).votes(values)[None, :])
+        return self._policy.absolute(_votes(self._policy.library, node, values)[None, :])
