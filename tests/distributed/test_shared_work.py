@@ -9,6 +9,8 @@ import pytest
 from sklearn.base import is_regressor
 
 from tests.distributed.ranks import content, run_ranks
+from tests.estimators.budget.test_bridges import CHEAP, DEAR, PRICE
+from tests.estimators.budget.test_bridges import rows as rows_with_a_gap
 from worthwhile import (
     BudgetClassifier,
     BudgetedForestClassifier,
@@ -83,6 +85,17 @@ def test_the_file_is_that_of_the_local_fit(name, tmp_path):
     for fitted, _ in found:
         assert content(fitted, tmp_path) == expected
     assert min(sent for _, sent in found) > 1_000  # all of them had something to tell
+
+
+def test_sets_that_close_gaps_are_those_of_the_local_fit(tmp_path):
+    X, y = rows_with_a_gap(1_500)
+    prices = [1.0] * CHEAP + [PRICE] * DEAR
+    model = BudgetClassifier(costs=prices, n_trees=16, cross_validated=False, random_state=0)
+    expected = copy.deepcopy(model).fit(X, y)
+    without = copy.deepcopy(model).set_params(max_stages=3).fit(X, y)
+    assert len(expected.policy_.library.member) > len(without.policy_.library.member)
+    found = run_ranks(3, lambda mesh: fit_together(model, X, y, None, mesh, n_jobs=1))
+    assert {content(fitted, tmp_path) for fitted in found} == {content(expected, tmp_path)}
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 50])
