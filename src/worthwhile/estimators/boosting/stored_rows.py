@@ -24,7 +24,7 @@ from worthwhile.estimators.boosting.binned_data import BinnedData, find_bins_wit
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 
-COLUMN_BYTES = 1 << 29
+COLUMN_BYTES = 1 << 28
 """Columns that are looked at side by side take about this much, three times."""
 
 

@@ -126,7 +126,7 @@ class BudgetModel(TrainingParameters, CostAware):
         return self._decide(costs, threads, payoff)
 
     def _decide(self, costs: Costs, threads: Threads, payoff: Payoff | None = None) -> Self:
-        """Make the policies, with what has been grown; for another payoff than that, if none is given."""
+        """Make the policies, with what has been grown; without a payoff for that of the parameters."""
         payoff = payoff or self._payoff(*self._truth)
         self._decides, self._calibration = self._read_errors(), None
         if (
